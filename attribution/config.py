@@ -1,0 +1,36 @@
+"""How much is audited, how many repairs are tried, and which faults are planted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from components.records.config import Config
+
+
+class AttributionConfig(Config):
+    """Keys under `attribution`."""
+
+    audit_share: float = Field(ge=0, le=1)
+    """Share of the successes that are audited for false passes, from 0 to 1."""
+    patches_per_mode: int = Field(ge=1)
+    """Candidate patches tried for each failure mode."""
+
+
+class NoFaults(Config):
+    """`faults=none`: the system as it is."""
+
+    kind: Literal["none"]
+    """No fault is planted."""
+
+
+class DemoFaults(Config):
+    """`faults=demo`: known defects are planted in round 0, so that a first run has something to find."""
+
+    kind: Literal["demo"]
+    """One fault a component; the part that finds and repairs them never sees which."""
+
+
+FaultsConfig = Annotated[NoFaults | DemoFaults, Field(discriminator="kind")]
+"""Keys under `faults`."""

@@ -1,0 +1,77 @@
+"""Entity models: the frozen Pydantic class of each table, built from its blueprint, and ids for new rows."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PydanticUserError,
+    StrictBool,
+    StrictStr,
+    create_model,
+)
+
+from components.errors import SynthesisError
+from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
+from components.records.frozen import JsonObject, JsonValue
+
+_INT64 = 2**63
+_Integer = Annotated[int, Field(strict=True, ge=-_INT64, lt=_INT64)]
+_Number = _Integer | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_TYPES: dict[FieldType, Any] = {
+    FieldType.STRING: StrictStr,
+    FieldType.INTEGER: _Integer,
+    FieldType.NUMBER: _Number,
+    FieldType.BOOLEAN: StrictBool,
+    FieldType.TIMESTAMP: Annotated[
+        str, Field(strict=True, pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$")
+    ],
+    FieldType.ARRAY: Annotated[tuple[JsonValue, ...], Field(strict=True)],
+    FieldType.OBJECT: JsonObject,
+}
+
+
+def entity_model(service: str, table: str, entity: EntityBlueprint) -> type[BaseModel]:
+    """Return the frozen model that every row of the table must pass.
+
+    Raises:
+        SynthesisError: a field's name cannot be used (it begins with an underscore, say).
+    """
+    fields: dict[str, Any] = {
+        name: (_field_type(field), ...) for name, field in sorted(entity.fields.items())
+    }
+    config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    try:
+        with warnings.catch_warnings():
+            # A field may be called `copy` or `json`: rows are only read through their values.
+            warnings.simplefilter("ignore", UserWarning)
+            return create_model(f"{service}.{table}", __config__=config, **fields)
+    except (NameError, PydanticUserError) as error:
+        raise SynthesisError(
+            f"{service}.{table}: a field's name cannot be used: {error}"
+        ) from error
+
+
+def _field_type(field: FieldBlueprint) -> Any:
+    kind: Any = Literal[field.enum] if field.enum else _TYPES[field.type]
+    return kind | None if field.nullable else kind
+
+
+def new_id(table: str, prefix: str, values: Mapping[str, Any], taken: Mapping[str, Any]) -> str:
+    """Return a new row's id: a short hash of its content and of how often that content is there already.
+
+    The same whatever the order of calls, and not guessable from other ids.
+    """
+    for occurrence in range(len(taken) + 1):
+        body = orjson.dumps((table, values, occurrence), option=orjson.OPT_SORT_KEYS)
+        row_id = f"{prefix}_{hashlib.blake2b(body, digest_size=4).hexdigest()[:6]}"
+        if row_id not in taken:
+            return row_id
+    raise AssertionError("more ids taken than rows")

@@ -1,0 +1,176 @@
+"""Reactions compiled: an event in one service writes in another, in the same call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.environment.entities import new_id
+from components.environment.expressions import (
+    Compiled,
+    ExpressionError,
+    Scope,
+    Vocabulary,
+    compile_expression,
+    tables_named,
+)
+from components.environment.service import Asked, CompiledService
+from components.environment.state import Table, WorldState
+from components.records.base import to_json
+from components.records.calls import RowChange
+from components.records.frozen import FrozenDict
+from components.records.world import Reaction, ReactionWrite
+
+Write = tuple[str, Asked]
+"""Service, and the change that is asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledReaction:
+    """One reaction, ready to run."""
+
+    reaction: Reaction
+    matches: Callable[[RowChange, WorldState], bool]
+    writes: Callable[[RowChange, WorldState], list[Write]]
+
+
+class WorldTables(Mapping[str, Table]):
+    """The tables of a world by `service.table`, read through without copying."""
+
+    def __init__(self, state: WorldState) -> None:
+        """Args: state: the state to read."""
+        self._state = state
+
+    def __getitem__(self, name: str) -> Table:
+        service, _, table = name.partition(".")
+        return self._state.services[service][table]
+
+    def __iter__(self) -> Iterator[str]:
+        for service, tables in sorted(self._state.services.items()):
+            yield from (f"{service}.{table}" for table in sorted(tables))
+
+    def __len__(self) -> int:
+        return sum(len(tables) for tables in self._state.services.values())
+
+
+def services_named(reaction: Reaction) -> set[str]:
+    """Return every service that the reaction listens to, writes to or reads."""
+    read = {table.partition(".")[0] for table in tables_named(to_json(reaction))}
+    return {reaction.on.service, *(write.service for write in reaction.writes.values()), *read}
+
+
+def compile_reaction(
+    name: str,
+    reaction: Reaction,
+    services: Mapping[str, CompiledService],
+    vocabulary: Vocabulary,
+) -> CompiledReaction:
+    """Compile one reaction whose services are all present.
+
+    Raises:
+        ExpressionError: a table, field or expression is wrong.
+    """
+    on = reaction.on
+    if on.table not in services[on.service].models:
+        raise ExpressionError(f"no table {on.service}.{on.table}")
+    inner = vocabulary.with_names("before", "after")
+    when = compile_expression(on.when, inner)
+    writers = [
+        _compile_write(name, label, write, services, inner)
+        for label, write in sorted(reaction.writes.items())
+    ]
+
+    def scope_of(change: RowChange, state: WorldState) -> Scope:
+        names: dict[str, Any] = {"before": change.before, "after": change.after}
+        return Scope(names, WorldTables(state), state.now)
+
+    def matches(change: RowChange, state: WorldState) -> bool:
+        if (change.service, change.table, event_of(change)) != (on.service, on.table, on.event):
+            return False
+        return bool(when(scope_of(change, state)))
+
+    def writes(change: RowChange, state: WorldState) -> list[Write]:
+        scope = scope_of(change, state)
+        return [write for writer in writers for write in writer(scope)]
+
+    return CompiledReaction(reaction, matches, writes)
+
+
+def event_of(change: RowChange) -> str:
+    """Return `create`, `update` or `delete`."""
+    if change.before is None:
+        return "create"
+    return "delete" if change.after is None else "update"
+
+
+def _compile_write(
+    name: str,
+    label: str,
+    write: ReactionWrite,
+    services: Mapping[str, CompiledService],
+    vocabulary: Vocabulary,
+) -> Callable[[Scope], list[Write]]:
+    entity = services[write.service].blueprint.entities.get(write.table)
+    if entity is None:
+        raise ExpressionError(f"write {label!r}: no table {write.service}.{write.table}")
+    unknown = sorted(set(write.fields) - set(entity.fields))
+    if unknown:
+        raise ExpressionError(f"write {label!r}: {write.table} has no field {unknown[0]!r}")
+    inner = vocabulary.with_names("item")
+    qualified = f"{write.service}.{write.table}"
+    fields = {
+        field: compile_expression(value, inner) for field, value in sorted(write.fields.items())
+    }
+    cause = f"reaction:{name}"
+    if write.action == "create":
+        return _creator(write, entity, fields, inner, qualified, cause)
+    select: Compiled = compile_expression(
+        {"@rows": {"table": qualified, "where": write.where}}, vocabulary
+    )
+
+    def change(scope: Scope) -> list[Write]:
+        made: list[Write] = []
+        for row in select(scope):
+            row_id = row[entity.key]
+            values: dict[str, Any] | None = None
+            if write.action == "update":
+                scope.names["item"] = row
+                values = {**row, **{field: value(scope) for field, value in fields.items()}}
+            made.append((write.service, Asked(write.table, row_id, values, cause)))
+        return made
+
+    return change
+
+
+def _creator(
+    write: ReactionWrite,
+    entity: Any,
+    fields: Mapping[str, Compiled],
+    vocabulary: Vocabulary,
+    qualified: str,
+    cause: str,
+) -> Callable[[Scope], list[Write]]:
+    defaults = {
+        field: compile_expression(blueprint.default, vocabulary)
+        for field, blueprint in sorted(entity.fields.items())
+    }
+
+    def create(scope: Scope) -> list[Write]:
+        if write.where is not None and not guard(scope):
+            return []
+        values = {
+            field: fields[field](scope) if field in fields else default(scope)
+            for field, default in defaults.items()
+            if field != entity.key
+        }
+        taken = scope.tables[qualified].rows
+        if entity.generated_key:
+            row_id = new_id(write.table, entity.prefix, values, taken)
+        else:
+            row_id = str(fields[entity.key](scope))
+        row = FrozenDict({entity.key: row_id, **values})
+        return [(write.service, Asked(write.table, row_id, row, cause, is_new=True))]
+
+    guard = compile_expression(True if write.where is None else write.where, vocabulary)
+    return create

@@ -1,0 +1,194 @@
+"""State as a value: rows, tables, services and worlds that never change, with hashes kept up to date.
+
+Owns the persistent structures and what can be read from them. It refuses to validate: only the engine builds rows.
+Invariant: a table's digest is the sum of its rows' digests modulo 2**128, so a write costs what it changes;
+iteration is by id, never by hash order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import immutables
+import orjson
+from pydantic import BaseModel
+
+from components.records.calls import RowChange
+from components.records.frozen import FrozenDict, JsonObject
+
+_MASK = (1 << 128) - 1
+
+
+class Row:
+    """One entity (a frozen Pydantic model) and its digest. Never changed after it is built."""
+
+    __slots__ = ("digest", "entity")
+
+    def __init__(self, entity: BaseModel, table: str, row_id: str) -> None:
+        """Args: entity: validated by the engine; table and row_id: part of the digest."""
+        self.entity = entity
+        body = orjson.dumps((table, row_id, entity.__dict__), option=orjson.OPT_SORT_KEYS)
+        self.digest = int.from_bytes(hashlib.blake2b(body, digest_size=16).digest(), "big")
+
+    @property
+    def values(self) -> JsonObject:
+        """The row as a frozen JSON object."""
+        return FrozenDict(self.entity.__dict__)
+
+
+class Table:
+    """A persistent map from id to row. `put` and `remove` return a new table and share the rest."""
+
+    __slots__ = ("_order", "digest", "rows")
+
+    def __init__(
+        self,
+        rows: immutables.Map[str, Row] | None = None,
+        digest: int = 0,
+        order: tuple[str, ...] | None = None,
+    ) -> None:
+        """Args: rows by id; digest: sum of the rows' digests; order: sorted ids when already known."""
+        self.rows: immutables.Map[str, Row] = immutables.Map() if rows is None else rows
+        self.digest = digest
+        self._order = order
+
+    def put(self, row_id: str, row: Row) -> Table:
+        """Return the table with `row` under `row_id`."""
+        old = self.rows.get(row_id)
+        change = row.digest - (old.digest if old is not None else 0)
+        order = self._order
+        if old is None and order is not None:
+            place = bisect_left(order, row_id)
+            order = (*order[:place], row_id, *order[place:])
+        return Table(self.rows.set(row_id, row), (self.digest + change) & _MASK, order)
+
+    def remove(self, row_id: str) -> Table:
+        """Return the table without `row_id`, which must be there."""
+        old = self.rows[row_id]
+        return Table(self.rows.delete(row_id), (self.digest - old.digest) & _MASK, None)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All ids in order."""
+        if self._order is None:
+            self._order = tuple(sorted(self.rows))
+        return self._order
+
+    def get(self, row_id: Any) -> Row | None:
+        """Return the row, or None; an id of another type is simply not there."""
+        return self.rows.get(row_id) if isinstance(row_id, str) else None
+
+    def values_of(self, row_id: Any) -> JsonObject | None:
+        """Return the row's values as a frozen JSON object, or None."""
+        row = self.get(row_id)
+        return None if row is None else row.values
+
+    def find(self, field: str, value: Any) -> JsonObject | None:
+        """Return the first row, by id, whose `field` equals `value`; None never matches."""
+        if value is None:
+            return None
+        for row_id in self.ids:
+            row = self.rows[row_id]
+            if row.entity.__dict__[field] == value:
+                return row.values
+        return None
+
+    def in_order(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows' values by id. They are shared: read them, never keep or change them."""
+        for row_id in self.ids:
+            yield self.rows[row_id].entity.__dict__
+
+
+ServiceState = immutables.Map[str, Table]
+
+
+@dataclass(frozen=True, slots=True)
+class WorldState:
+    """The state of a world: tables by service and name, and the clock. Copying it is keeping the reference."""
+
+    services: immutables.Map[str, ServiceState]
+    now: str
+    """`YYYY-MM-DDTHH:MM:SSZ`; moves only between turns."""
+
+    def table(self, service: str, table: str) -> Table:
+        """Return one table, which must exist."""
+        return self.services[service][table]
+
+    def with_table(self, service: str, name: str, table: Table) -> WorldState:
+        """Return the state with one table replaced."""
+        tables = self.services[service].set(name, table)
+        return WorldState(self.services.set(service, tables), self.now)
+
+
+def rows_of(state: WorldState, service: str, table: str) -> dict[str, JsonObject]:
+    """Return all rows of a table by id, in order."""
+    found = state.table(service, table)
+    return {row_id: found.rows[row_id].values for row_id in found.ids}
+
+
+def row_of(state: WorldState, service: str, table: str, row_id: str) -> JsonObject | None:
+    """Return one row, or None when the service, the table or the row is not there."""
+    tables = state.services.get(service)
+    found = None if tables is None else tables.get(table)
+    return None if found is None else found.values_of(row_id)
+
+
+def state_hash(state: WorldState) -> str:
+    """Return the hash (32 hex digits) of all rows; the clock is not part of it."""
+    lines = [
+        f"{service}/{name}:{table.digest:032x}"
+        for service, tables in sorted(state.services.items())
+        for name, table in sorted(tables.items())
+    ]
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def diff_states(before: WorldState, after: WorldState) -> tuple[RowChange, ...]:
+    """Return the rows that differ, by service, table and id.
+
+    Tables that two states share cost nothing; a table that was written to is compared row by row through the
+    identity of its rows. The engine's own changes are the cheap way; this is for states without a history.
+    """
+    changes: list[RowChange] = []
+    for service in sorted(set(before.services) | set(after.services)):
+        old_tables = before.services.get(service) or immutables.Map()
+        new_tables = after.services.get(service) or immutables.Map()
+        for name in sorted(set(old_tables) | set(new_tables)):
+            old, new = old_tables.get(name) or Table(), new_tables.get(name) or Table()
+            if old is not new and old.digest != new.digest:
+                changes.extend(_diff_tables(service, name, old, new))
+    return tuple(changes)
+
+
+def _diff_tables(service: str, name: str, old: Table, new: Table) -> Iterator[RowChange]:
+    differing = [
+        row_id
+        for row_id in set(old.rows) | set(new.rows)
+        if (left := old.rows.get(row_id)) is not (right := new.rows.get(row_id))
+        and (left is None or right is None or left.digest != right.digest)
+    ]
+    for row_id in sorted(differing):
+        yield RowChange(
+            service=service,
+            table=name,
+            row_id=row_id,
+            before=old.values_of(row_id),
+            after=new.values_of(row_id),
+            cause="diff",
+        )
+
+
+def net_changes(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
+    """Merge the changes of a run into one per row, by service, table and id; cost grows with the changes alone."""
+    merged: dict[tuple[str, str, str], RowChange] = {}
+    for change in changes:
+        key = (change.service, change.table, change.row_id)
+        first = merged.get(key)
+        merged[key] = (
+            change if first is None else change.model_copy(update={"before": first.before})
+        )
+    return tuple(merged[key] for key in sorted(merged) if merged[key].before != merged[key].after)

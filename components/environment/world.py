@@ -1,0 +1,169 @@
+"""Worlds: compiled services, active reactions and an initial state, built from a system and a task's world.
+
+Building shares everything that can be shared: services, reactions and seed tables are compiled once for each
+artifact, and ten thousand worlds of one kind hold the same initial state.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import immutables
+from pydantic import BaseModel, ValidationError
+
+from components.environment.expressions import ExpressionError, Vocabulary
+from components.environment.reactions import CompiledReaction, compile_reaction, services_named
+from components.environment.service import CompiledService, compile_service, table_vocabulary
+from components.environment.state import Row, ServiceState, Table, WorldState
+from components.errors import SynthesisError
+from components.records.blueprint import Blueprint, SeedData
+from components.records.frozen import FrozenDict
+from components.records.spec import ServiceSpec
+from components.records.system import System
+from components.records.world import Reaction, WorldSpec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What one episode runs in. Holds no changing state: see `components.megamcp.session`."""
+
+    services: Mapping[str, CompiledService]
+    reactions: Mapping[str, CompiledReaction]
+    initial: WorldState
+
+
+def build_world(system: System, spec: WorldSpec) -> World:
+    """Build the world of one task: its services and distractors, its overrides, the reactions among them.
+
+    Raises:
+        SynthesisError: a service is missing or does not compile, or a row does not fit its entity.
+    """
+    names = sorted({*spec.services, *spec.distractors})
+    services, tables = {}, {}
+    for name in names:
+        if name not in system.environment.blueprints or name not in system.reference.specs:
+            raise SynthesisError(f"world: no service {name!r}")
+        service = _compiled(system.reference.specs[name], system.environment.blueprints[name])
+        services[name] = service
+        tables[name] = _seeded(service, system.environment.seeds[name])
+    state = WorldState(immutables.Map(tables), spec.now)
+    for place, values in sorted(spec.overrides.items()):
+        state = _override(services, state, place, values)
+    return World(services, active_reactions(services, system.environment.reactions), state)
+
+
+def build_service_world(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData, now: str) -> World:
+    """Build a world of one service alone, without reactions."""
+    service = _compiled(spec, blueprint)
+    state = WorldState(immutables.Map({spec.service: _seeded(service, seed)}), now)
+    return World({spec.service: service}, {}, state)
+
+
+def active_reactions(
+    services: Mapping[str, CompiledService], reactions: Mapping[str, Reaction]
+) -> dict[str, CompiledReaction]:
+    """Compile the reactions whose services are all present; the others are not active here."""
+    vocabulary = world_vocabulary(services)
+    active = {}
+    for name, reaction in sorted(reactions.items()):
+        if services_named(reaction) <= set(services):
+            try:
+                active[name] = compile_reaction(name, reaction, services, vocabulary)
+            except ExpressionError as error:
+                raise SynthesisError(f"reaction {name!r}: {error}") from error
+    return active
+
+
+def world_vocabulary(services: Mapping[str, CompiledService]) -> Vocabulary:
+    """Return the vocabulary of expressions that may read any service."""
+    tables: dict[str, tuple[str, frozenset[str]]] = {}
+    for service in services.values():
+        tables.update(table_vocabulary(service.blueprint, qualified=True))
+    return Vocabulary((), tables)
+
+
+def make_row(service: CompiledService, table: str, row_id: str, values: Mapping[str, Any]) -> Row:
+    """Validate values against the entity's model and return the row.
+
+    Raises:
+        ValidationError: the values do not fit the entity.
+    """
+    model: type[BaseModel] = service.models[table]
+    return Row(model.model_validate(values), table, row_id)
+
+
+def _override(
+    services: Mapping[str, CompiledService],
+    state: WorldState,
+    place: str,
+    values: Mapping[str, Any] | None,
+) -> WorldState:
+    service, _, rest = place.partition("/")
+    table, _, row_id = rest.partition("/")
+    if service not in services or table not in services[service].models:
+        raise SynthesisError(f"override {place!r}: no such service or table in this world")
+    rows = state.table(service, table)
+    if values is None:
+        return state.with_table(service, table, rows.remove(row_id)) if rows.get(row_id) else state
+    try:
+        row = make_row(services[service], table, row_id, values)
+    except ValidationError as error:
+        raise SynthesisError(f"override {place!r}: {error}") from error
+    return state.with_table(service, table, rows.put(row_id, row))
+
+
+class _IdentityCache:
+    """Results by the identity of frozen inputs; holds the inputs, so that an identity is never reused."""
+
+    def __init__(self, size: int) -> None:
+        self._entries: OrderedDict[tuple[int, ...], tuple[tuple[object, ...], Any]] = OrderedDict()
+        self._size = size
+
+    def get(self, inputs: tuple[object, ...], make: Callable[[], T]) -> T:
+        key = tuple(map(id, inputs))
+        if key in self._entries:
+            self._entries.move_to_end(key)
+            found: T = self._entries[key][1]
+            return found
+        value = make()
+        self._entries[key] = (inputs, value)
+        if len(self._entries) > self._size:
+            self._entries.popitem(last=False)
+        return value
+
+
+_services = _IdentityCache(1024)
+_seeds = _IdentityCache(1024)
+
+
+def _compiled(spec: ServiceSpec, blueprint: Blueprint) -> CompiledService:
+    return _services.get((spec, blueprint), lambda: compile_service(spec, blueprint))
+
+
+def _seeded(service: CompiledService, seed: SeedData) -> ServiceState:
+    return _seeds.get((service, seed), lambda: _build_tables(service, seed))
+
+
+def _build_tables(service: CompiledService, seed: SeedData) -> ServiceState:
+    unknown = sorted(set(seed.tables) - set(service.models))
+    if unknown:
+        raise SynthesisError(f"seed of {seed.service}: no table {unknown[0]!r}")
+    tables: dict[str, Table] = {}
+    for name in sorted(service.models):
+        table = Table()
+        key = service.blueprint.entities[name].key
+        for row_id, values in sorted(seed.tables.get(name, FrozenDict()).items()):
+            try:
+                row = make_row(service, name, row_id, values)
+            except ValidationError as error:
+                raise SynthesisError(f"seed of {seed.service}: {name}/{row_id}: {error}") from error
+            if values.get(key) != row_id:
+                raise SynthesisError(f"seed of {seed.service}: {name}/{row_id} has another {key}")
+            table = table.put(row_id, row)
+        tables[name] = table
+    return immutables.Map(tables)

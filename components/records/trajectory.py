@@ -1,0 +1,129 @@
+"""What happened in one rollout: raw text, parsed calls, whole observations, how it ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from components.records.base import Record
+from components.records.calls import CallRecord
+from components.records.frozen import FrozenDict, JsonObject
+
+
+class StopReason(StrEnum):
+    """How an episode ended."""
+
+    FINISHED = "finished"
+    """The policy called `finish`."""
+    MAX_TURNS = "max_turns"
+    INVALID_TURNS = "invalid_turns"
+    """Too many turns in a row held no usable call."""
+    CONTEXT_FULL = "context_full"
+    GAVE_UP = "gave_up"
+    """The policy ended its work without `finish`."""
+    FAILURE = "failure"
+    """A boundary broke; `failure` says which."""
+
+
+class Failure(Record):
+    """A boundary that broke: data, never reward 0."""
+
+    boundary: str
+    message: str
+
+
+class ParsedCall(Record):
+    """One call as the parser read it."""
+
+    call_id: str
+    name: str
+    """Name as the policy wrote it (`helpdesk__get_ticket`)."""
+    arguments: JsonObject
+    parser: str
+
+
+class Observation(Record):
+    """The answer to one call: whole, and as it was shown."""
+
+    call_id: str
+    call: CallRecord | None
+    """The executed call; None for `finish` and for calls that the harness refused."""
+    shown: str
+    """Text that the policy saw."""
+    truncated: bool = False
+    """True when `shown` is one page of a longer answer."""
+
+
+class Turn(Record):
+    """One policy message with its calls and their observations: the atomic unit of credit."""
+
+    index: int = Field(ge=0)
+    raw_text: str
+    """Exactly what the policy produced."""
+    token_ids: tuple[int, ...] | None = None
+    """Sampled token ids; None when the policy gives none."""
+    logprobs: tuple[float, ...] | None = None
+    policy_version: str
+    calls: tuple[ParsedCall, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    problem: str = ""
+    """Why no call could be read from the text; empty when one could."""
+    feedback: str = ""
+    """Text shown to the policy because of `problem`."""
+
+
+class Trajectory(Record):
+    """The record of one rollout."""
+
+    schema_version: int = Field(default=1, ge=1, le=1)
+    rollout_id: str
+    task_id: str
+    group_index: int = Field(ge=0)
+    """Which of the task's G siblings."""
+    seed: int
+    simulated: bool
+    """True when the policy is scripted: a simulation, not a model."""
+    component_hashes: FrozenDict[str, str]
+    """environment, task, harness, evaluator -> version it ran with."""
+    system_text: str
+    user_text: str
+    turns: tuple[Turn, ...]
+    stop_reason: StopReason
+    failure: Failure | None = None
+    answer: JsonObject | None = None
+    """The `finish` call's answer; None when it was never called."""
+    initial_state: str
+    final_state: str
+
+
+class ScoreStatus(StrEnum):
+    """Whether a verdict exists at all. `unscored` is not zero."""
+
+    SCORED = "scored"
+    UNSCORED = "unscored"
+
+
+class CriterionScore(Record):
+    """One criterion's result."""
+
+    status: ScoreStatus
+    value: float | None
+    """1.0 met, 0.0 not met, None when unscored."""
+    detail: str = ""
+
+
+class ScoredTrajectory(Record):
+    """A trajectory's result, criterion by criterion."""
+
+    schema_version: int = Field(default=1, ge=1, le=1)
+    rollout_id: str
+    task_id: str
+    status: ScoreStatus
+    criteria: FrozenDict[str, CriterionScore]
+    passed: bool | None
+    """None when unscored."""
+    reward: float | None
+    """Completion-focused reward within the group; None when unscored."""
+    reason: str = ""
+    """Why it is unscored."""

@@ -1,0 +1,33 @@
+"""How many tasks a system has, and what they look like."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from components.records.config import Config
+
+
+class TaskConfig(Config):
+    """Keys under `task`."""
+
+    count: int | None = Field(ge=1)
+    """Tasks in the system; null: what `scale` says."""
+    k: int = Field(ge=1)
+    """Services that a task needs (K)."""
+    walk_length: int = Field(ge=2)
+    """Calls of a task's gold solution (L); more than `k`, so that one service is visited again."""
+    distractors: int = Field(ge=0)
+    """Services that are in a task's world and not needed; fewer where the system has no more."""
+    domains: tuple[str, ...]
+    """Services that tasks may be about; empty: all."""
+    max_drafts_per_task: int = Field(ge=1)
+    """Drafts tried for each task that is to be admitted, before composing stops with a message."""
+
+    @model_validator(mode="after")
+    def _walk_is_longer_than_k(self) -> TaskConfig:
+        if self.walk_length <= self.k:
+            raise ValueError(
+                f"task.walk_length must be > task.k (got {self.walk_length} and {self.k}): one service is "
+                f"visited again; set task.walk_length={self.k + 1} or more, or a smaller task.k"
+            )
+        return self

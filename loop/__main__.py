@@ -1,0 +1,76 @@
+"""The command line: `python -m loop VERB [key=value ...]`, also installed as `selvage`.
+
+Owns dispatch and exit status: 0 done, 2 one line on stderr that the user can act on, 130 interrupted. What is our
+own mistake keeps its traceback. Hydra and everything behind it is imported only once a verb is known.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from components.errors import ConfigError, UserError
+from loop.verbs import VERBS, Verb, find_verb, nearest, program_help
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit status.
+
+    Args:
+        argv: arguments after the program's name; None takes them from the command line.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("--help", "-h", "help"):
+        print(program_help())
+        return 0
+    try:
+        verb = _verb(arguments[0])
+        overrides = _with_subject(verb, arguments[1:])
+
+        # Not at the top: this import takes most of a second, and the help above must not wait for it.
+        from loop.hydra_entry import run_verb
+
+        return run_verb(verb, overrides)
+    except UserError as error:
+        print(f"selvage: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("selvage: interrupted; the same command resumes where this one stopped", file=sys.stderr)
+        return 130
+
+
+def _verb(name: str) -> Verb:
+    verb = find_verb(name)
+    if verb is None:
+        names = [verb.name for verb in VERBS]
+        near = nearest(name, names)
+        mend = f"did you mean '{near}'?" if near else f"the verbs are {', '.join(names)};"
+        raise ConfigError(f"there is no verb '{name}'; {mend} See python -m loop --help")
+    return verb
+
+
+def _with_subject(verb: Verb, arguments: list[str]) -> list[str]:
+    """Turn the word after the verb into an override, where the verb takes one."""
+    if not verb.subject_key or "--help" in arguments or "-h" in arguments:
+        return arguments
+    words = [text for text in arguments[:1] if "=" not in text and not text.startswith("-")]
+    choices = ", ".join(verb.subjects)
+    if not words:
+        if any(text.startswith(f"{verb.subject_key}=") for text in arguments):
+            return arguments
+        raise ConfigError(
+            f"{verb.name} needs a {verb.subject_key} (one of {choices}); "
+            f"write python -m loop {verb.name} {verb.subjects[0]}"
+        )
+    word = words[0]
+    if word not in verb.subjects:
+        near = nearest(word, verb.subjects) or verb.subjects[0]
+        raise ConfigError(
+            f"there is no {verb.subject_key} '{word}' (one of {choices}); "
+            f"write python -m loop {verb.name} {near}"
+        )
+    return [f"{verb.subject_key}={word}", *arguments[1:]]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

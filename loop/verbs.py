@@ -1,0 +1,84 @@
+"""The table of verbs: the one place that names them.
+
+A further verb is a line here, one file in `loop/commands/` with `main(config)`, and one `conf/<verb>.yaml`. This
+module imports nothing heavy, so that `python -m loop --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """One thing that the program can do."""
+
+    name: str
+    summary: str
+    """One line of `--help`."""
+    config: str = "RunConfig"
+    """Name of its configuration's model in `loop.config`."""
+    subject_key: str = ""
+    """Key that the word after the verb sets (`bench world`: `benchmark`); empty: no such word."""
+    subjects: tuple[str, ...] = ()
+    """What that word may be."""
+
+
+VERBS = (
+    Verb(
+        name="evolve",
+        summary="run or resume one round: roll out, score, find what is to blame, repair, report",
+    ),
+    Verb(
+        name="bench",
+        summary="measure a part against its bar: bench world",
+        config="BenchConfig",
+        subject_key="benchmark",
+        subjects=("world",),
+    ),
+)
+
+EXAMPLES = (
+    ("python -m loop evolve +round=1", "the first round; the same line resumes it"),
+    ("python -m loop evolve +round=1 run=mine scale=smoke", "under another name, small enough to try"),
+    ("python -m loop evolve -m +round=1 task.k=2,3 seed=0,1", "a sweep: every combination, a run folder each"),
+    ("python -m loop evolve --help", "a verb's keys, with defaults and meaning"),
+    ("python -m loop bench world out=world.json", "a benchmark"),
+)
+
+
+def find_verb(name: str) -> Verb | None:
+    """Return the verb of this name, or None."""
+    return next((verb for verb in VERBS if verb.name == name), None)
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Return the valid word that a mistyped one most likely meant; empty when none is near."""
+    candidates = sorted(set(words))
+    close = difflib.get_close_matches(word, candidates, n=1, cutoff=0.6)
+    if close:
+        return close[0]
+    ends = {name.rpartition(".")[2]: name for name in candidates}
+    close = difflib.get_close_matches(word.rpartition(".")[2], sorted(ends), n=1, cutoff=0.75)
+    return ends[close[0]] if close else ""
+
+
+def program_help() -> str:
+    """Return the text of `python -m loop --help`."""
+    width = max(len(verb.name) for verb in VERBS) + 2
+    command_width = max(len(command) for command, _ in EXAMPLES) + 2
+    lines = [
+        "usage: python -m loop VERB [key=value ...]",
+        "",
+        "Selvage: one round rolls a policy out in tool environments, finds for every failure which part is",
+        "to blame, repairs that part, and proves the repair by replay.",
+        "",
+        "verbs:",
+        *(f"  {verb.name:<{width}}{verb.summary}" for verb in VERBS),
+        "",
+        "examples:",
+        *(f"  {command:<{command_width}}{meaning}" for command, meaning in EXAMPLES),
+    ]
+    return "\n".join(lines)
