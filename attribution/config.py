@@ -26,7 +26,8 @@ class NoFaults(Config):
 
 
 class DemoFaults(Config):
-    """`faults=demo`: known defects are planted in round 0, so that a first run has something to find."""
+    """`faults=demo`: known defects are planted in round 0, so that a first run has something to
+    find."""
 
     kind: Literal["demo"]
     """One fault a component; the part that finds and repairs them never sees which."""

@@ -1,13 +1,14 @@
 """The command line: `python -m loop VERB [key=value ...]`, also installed as `selvage`.
 
-Owns dispatch and exit status: 0 done, 2 one line on stderr that the user can act on, 130 interrupted. What is our
-own mistake keeps its traceback. Hydra and everything behind it is imported only once a verb is known.
+Owns dispatch and exit status: 0 done, 2 one line on stderr that the user can act on, 130
+interrupted. What is our own mistake keeps its traceback. Hydra and everything behind it is imported
+only once a verb is known.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from components.errors import ConfigError, UserError
 from loop.verbs import VERBS, Verb, find_verb, nearest, program_help
@@ -23,20 +24,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         print(program_help())
         return 0
+    return guarded(lambda: _run(arguments))
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Return the exit status of `run`, with one line on stderr for what the user can mend."""
     try:
-        verb = _verb(arguments[0])
-        overrides = _with_subject(verb, arguments[1:])
-
-        # Not at the top: this import takes most of a second, and the help above must not wait for it.
-        from loop.hydra_entry import run_verb
-
-        return run_verb(verb, overrides)
+        return run()
     except UserError as error:
         print(f"selvage: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("selvage: interrupted; the same command resumes where this one stopped", file=sys.stderr)
+        print("selvage: interrupted; the same command resumes what can be resumed", file=sys.stderr)
         return 130
+
+
+def _run(arguments: list[str]) -> int:
+    verb = _verb(arguments[0])
+    overrides = _with_subject(verb, arguments[1:])
+
+    # Not at the top: this import takes half a second, and the help must not wait for it.
+    from loop.hydra_entry import run_verb
+
+    return run_verb(verb, overrides)
 
 
 def _verb(name: str) -> Verb:
@@ -51,12 +61,13 @@ def _verb(name: str) -> Verb:
 
 def _with_subject(verb: Verb, arguments: list[str]) -> list[str]:
     """Turn the word after the verb into an override, where the verb takes one."""
-    if not verb.subject_key or "--help" in arguments or "-h" in arguments:
+    if not verb.subject_key:
         return arguments
     words = [text for text in arguments[:1] if "=" not in text and not text.startswith("-")]
     choices = ", ".join(verb.subjects)
     if not words:
-        if any(text.startswith(f"{verb.subject_key}=") for text in arguments):
+        is_named = any(text.startswith(f"{verb.subject_key}=") for text in arguments)
+        if is_named or "--help" in arguments or "-h" in arguments:
             return arguments
         raise ConfigError(
             f"{verb.name} needs a {verb.subject_key} (one of {choices}); "

@@ -1,6 +1,7 @@
 """The whole configuration of a verb, joined from its parts, and the one dial that sets sizes.
 
-`conf/` holds the values; the models here and in the packages hold their meaning. Nothing past this line sees Hydra.
+`conf/` holds the values; the models here and in the packages hold their meaning. Nothing past this
+line sees Hydra.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class RunConfig(Config):
     """Everything that a round depends on."""
 
     run: RunName
-    """Name of the run: its folder under `runs_dir`. In a sweep, the first part of each job's name."""
+    """Name of the run: its folder under `runs_dir`. In a sweep, each job adds 8 digits to it."""
     runs_dir: str = Field(min_length=1)
     """Folder of all runs and of the store that they share."""
     round: int | None = Field(ge=0)
@@ -128,24 +129,24 @@ class RunConfig(Config):
         for domain in self.task.domains:
             if domain not in services:
                 raise ValueError(
-                    f"task.domains must name services of environment.services (got '{domain}', there are "
-                    f"{', '.join(sorted(services))}); drop it or add it to environment.services"
+                    f"task.domains must name services of environment.services (got '{domain}', "
+                    f"there are {', '.join(sorted(services))}); drop it, or add it there"
                 )
         available = len(set(self.task.domains) or services)
         if self.task.k > available:
             raise ValueError(
-                f"task.k must be <= the number of services to draw from (got {self.task.k} and {available}); "
-                f"set task.k={available} or name more services"
+                f"task.k must be <= the number of services to draw from (got {self.task.k} "
+                f"and {available}); set task.k={available} or name more services"
             )
         return self
 
 
 def sizes_of(config: RunConfig) -> Sizes:
     """Return how many tasks and rollouts a task a configuration asks for."""
-    dial = SCALES[config.scale]
+    dial, count, group_size = SCALES[config.scale], config.task.count, config.rollout.group_size
     return Sizes(
-        num_tasks=dial.num_tasks if config.task.count is None else config.task.count,
-        group_size=dial.group_size if config.rollout.group_size is None else config.rollout.group_size,
+        num_tasks=dial.num_tasks if count is None else count,
+        group_size=dial.group_size if group_size is None else group_size,
     )
 
 
@@ -155,7 +156,7 @@ class BenchConfig(Config):
     benchmark: Literal["world"]
     """Which benchmark; the word after `bench`."""
     scale: Scale
-    """How long it measures: smoke for seconds, small for a minute or so, full for a figure to publish."""
+    """How long it measures: smoke for seconds, small for a minute, full for a good figure."""
     seed: int = Field(ge=0)
     """Seed of everything that is drawn."""
     out: str | None

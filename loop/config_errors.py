@@ -71,17 +71,23 @@ def _explain_one(
             return f"{key} must be one of {wanted} (got {_quoted(found)}); {advice}"
         case "union_tag_invalid" | "union_tag_not_found":
             wanted = str(context.get("expected_tags", "")).replace("'", "")
-            return f"{key} must be chosen as a group, {key}=CHOICE, one of {wanted} (got {_quoted(found)})"
+            return (
+                f"{key} must be chosen as a group, {key}=CHOICE, one of {wanted} (got "
+                f"{_quoted(found)})"
+            )
         case kind if kind in _BOUNDS:
             sign, bound = _BOUNDS[kind]
-            return f"{key} must be {sign} {context[bound]} (got {_quoted(found)}); {_advice(key, defaults)}"
+            return (
+                f"{key} must be {sign} {context[bound]} (got {_quoted(found)}); "
+                f"{_advice(key, defaults)}"
+            )
         case kind:
             rule = _EXPECTED.get(kind, f"cannot be used: {detail['msg'].lower()}")
             return f"{key} {rule} (got {_quoted(found)}); {_advice(key, defaults)}"
 
 
 def dotted_path(location: Sequence[str | int], values: Any) -> str:
-    """Return the key as the command line writes it: without the tags that a union puts in its path."""
+    """Return the key as the command line writes it, without the tags of unions."""
     node = values
     path: list[str] = []
     for part in location:

@@ -1,4 +1,5 @@
-"""What keys a configuration has, read from its models: for `--help` and for naming the key that was meant.
+"""What keys a configuration has, read from its models: for `--help` and for naming the key that was
+meant.
 
 Knows models, not values: defaults are passed in. Knows nothing of Hydra.
 """
@@ -32,7 +33,7 @@ class Key:
 
 
 def keys_of(model: type[Config], prefix: str = "", choice: str = "") -> list[Key]:
-    """Return every dotted key of a model in the order of its fields, groups with all their choices."""
+    """Return every dotted key of a model in order, groups with the keys of all their choices."""
     keys: list[Key] = []
     for field_name, field in model.model_fields.items():
         name = prefix + field_name
@@ -55,7 +56,7 @@ def keys_of(model: type[Config], prefix: str = "", choice: str = "") -> list[Key
 
 
 def unknown_key(name: str, keys: Iterable[Key], value: str = "VALUE") -> str:
-    """Return the line that says that a key is not there, which one was meant, and how to mend it."""
+    """Return the line that says that a key is not there, which was meant, and how to mend it."""
     known = list(keys)
     owners = [key.choice for key in known if key.name == name and key.choice]
     if owners:
@@ -67,10 +68,12 @@ def unknown_key(name: str, keys: Iterable[Key], value: str = "VALUE") -> str:
     if near in sections:
         choices = sections[near].choices
         if not choices:
-            return f"there is no key '{name}'; did you mean a key of '{near}'? See the keys with --help"
-        best = nearest(value, choices) or choices[0]
-        return f"there is no key '{name}'; did you mean '{near}'? Write {near}={best} or drop the override"
-    return f"there is no key '{name}'; did you mean '{near}'? Write {near}={value} or drop the override"
+            return f"there is no key '{name}'; did you mean a key of '{near}'? --help shows them"
+        value = nearest(value, choices) or choices[0]
+    return (
+        f"there is no key '{name}'; did you mean '{near}'? Write {near}={value} or drop the "
+        "override"
+    )
 
 
 def verb_help(
@@ -108,7 +111,8 @@ def verb_help(
     lines += [
         "",
         "flags:",
-        "  -m            sweep over comma-separated values (seed=0,1): every combination, a run folder each",
+        "  -m            sweep over comma-separated values (seed=0,1): every combination, a "
+        "run folder each",
         "  --cfg job     show the configuration that would be used, and stop",
         "  --hydra-help  the flags and keys of Hydra itself (launchers, sweepers)",
     ]
@@ -133,7 +137,7 @@ def _shown(value: Any) -> str:
 
 
 def _models_in(annotation: Any) -> list[type[Config]]:
-    """Return the configuration models that an annotation names: one for a section, several for a group."""
+    """Return the models that an annotation names: one for a section, several for a group."""
     parts = get_args(annotation) or (annotation,)
     return [part for part in parts if isinstance(part, type) and issubclass(part, Config)]
 

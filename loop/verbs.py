@@ -1,7 +1,8 @@
 """The table of verbs: the one place that names them.
 
-A further verb is a line here, one file in `loop/commands/` with `main(config)`, and one `conf/<verb>.yaml`. This
-module imports nothing heavy, so that `python -m loop --help` answers at once.
+A further verb is a line here, one file in `loop/commands/` with `main(config)`, and one
+`conf/<verb>.yaml`. This module imports nothing heavy, so that `python -m loop --help` answers at
+once.
 """
 
 from __future__ import annotations
@@ -42,8 +43,14 @@ VERBS = (
 
 EXAMPLES = (
     ("python -m loop evolve +round=1", "the first round; the same line resumes it"),
-    ("python -m loop evolve +round=1 run=mine scale=smoke", "under another name, small enough to try"),
-    ("python -m loop evolve -m +round=1 task.k=2,3 seed=0,1", "a sweep: every combination, a run folder each"),
+    (
+        "python -m loop evolve +round=1 run=mine scale=smoke",
+        "under another name, small enough to try",
+    ),
+    (
+        "python -m loop evolve -m +round=1 task.k=2,3 seed=0,1",
+        "a sweep: every combination, a run folder each",
+    ),
     ("python -m loop evolve --help", "a verb's keys, with defaults and meaning"),
     ("python -m loop bench world out=world.json", "a benchmark"),
 )
@@ -72,8 +79,8 @@ def program_help() -> str:
     lines = [
         "usage: python -m loop VERB [key=value ...]",
         "",
-        "Selvage: one round rolls a policy out in tool environments, finds for every failure which part is",
-        "to blame, repairs that part, and proves the repair by replay.",
+        "Selvage: one round rolls a policy out in tool environments, finds for every failure",
+        "which part is to blame, repairs that part, and proves the repair by replay.",
         "",
         "verbs:",
         *(f"  {verb.name:<{width}}{verb.summary}" for verb in VERBS),

@@ -309,6 +309,9 @@ def _reason(
         return f"it could not be started ({error.strerror or type(error).__name__})"
     if isinstance(error, MCPError) and "closed" in str(error).lower():
         return f"it ended before it had listed its tools{noise}{said}"
+    if entry.url and not isinstance(error, MCPError):
+        # The text of a transport's error quotes pieces of the address, credentials among them.
+        return f"it could not be reached ({type(error).__name__}); check `url`"
     text = re.sub(r"\s+", " ", Redactor(entry.secrets).text(str(error)))[:_MAX_DETAIL]
     return f"{type(error).__name__}: {text}{noise}{said}"
 

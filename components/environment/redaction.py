@@ -130,5 +130,6 @@ def _forms(secret: str) -> set[str]:
             continue
         raw = part.encode("utf-8", "surrogatepass")
         forms |= {part, quote(raw, safe=""), json.dumps(part)[1:-1], repr(part)[1:-1]}
-        forms |= {base64.b64encode(raw).decode().rstrip("="), raw.hex()}
+        encoded = base64.b64encode(raw).decode()
+        forms |= {encoded, encoded.rstrip("="), raw.hex()}
     return {form for form in forms if len(form) >= SHORTEST_SECRET}

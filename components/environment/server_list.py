@@ -135,8 +135,8 @@ def _entry(path: Path, name: str, body: Any) -> ServerEntry:
         raise SpecError(f"{place}: needs exactly one of `command` (stdio) and `url` (HTTP)")
     if url and kind and kind not in _HTTP_TYPES:
         raise SpecError(f"{place}.type: only `http` (streamable HTTP) is supported for `url`")
-    if url and urlsplit(url).scheme not in ("http", "https"):
-        raise SpecError(f"{place}.url: must begin with http:// or https://")
+    if url and not _is_address(url):
+        raise SpecError(f"{place}.url: must be an address that begins with http:// or https://")
     args = reader.texts("args")
     env, headers = reader.mapping("env"), reader.mapping("headers")
     secrets = {*env.values(), *headers.values(), *_in_url(url), *_in_args(args), *reader.expanded}
@@ -151,6 +151,14 @@ def _entry(path: Path, name: str, body: Any) -> ServerEntry:
         disabled=body.get("disabled") is True,
         secrets=tuple(sorted(secrets)),
     )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 class _Reader:

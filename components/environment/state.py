@@ -1,43 +1,47 @@
 """State as a value: rows, tables, services and worlds that never change, with hashes kept up to date.
 
 Owns the persistent structures and what can be read from them. It refuses to validate: only the engine builds rows.
-Invariant: a table's digest is the sum of its rows' digests modulo 2**128, so a write costs what it changes;
-iteration is by id, never by hash order.
+Invariant: the digest of a table and of a world is the sum of its rows' digests modulo 2**128, so a write costs
+what it changes; iteration is by id, never by hash order.
 """
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import immutables
 import orjson
-from pydantic import BaseModel
 
+from components.environment.values import same
+from components.records.base import assembled
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict, JsonObject
 
 _MASK = (1 << 128) - 1
+MAX_ROW_BYTES = 1 << 20
+"""Size of one row as JSON; what grows without end (a text appended to itself) stops here."""
 
 
 class Row:
-    """One entity (a frozen Pydantic model) and its digest. Never changed after it is built."""
+    """One entity: the values that its Pydantic model accepted, and their digest. Never changed once built."""
 
-    __slots__ = ("digest", "entity")
+    __slots__ = ("digest", "values")
 
-    def __init__(self, entity: BaseModel, table: str, row_id: str) -> None:
-        """Args: entity: validated by the engine; table and row_id: part of the digest."""
-        self.entity = entity
-        body = orjson.dumps((table, row_id, entity.__dict__), option=orjson.OPT_SORT_KEYS)
+    def __init__(self, values: JsonObject, service: str, table: str, row_id: str) -> None:
+        """Args: values: validated by the engine; service, table, row_id: part of the digest.
+
+        Raises:
+            ValueError: the row is larger than any row may be.
+        """
+        self.values = values
+        body = orjson.dumps((service, table, row_id, values), option=orjson.OPT_SORT_KEYS)
+        if len(body) > MAX_ROW_BYTES:
+            raise ValueError(f"{table}/{row_id[:80]} would have {len(body)} bytes")
         self.digest = int.from_bytes(hashlib.blake2b(body, digest_size=16).digest(), "big")
-
-    @property
-    def values(self) -> JsonObject:
-        """The row as a frozen JSON object."""
-        return FrozenDict(self.entity.__dict__)
 
 
 class Table:
@@ -56,20 +60,33 @@ class Table:
         self.digest = digest
         self._order = order
 
+    @classmethod
+    def of(cls, rows: Mapping[str, Row]) -> Table:
+        """Return the table of many rows at once."""
+        digest = sum(row.digest for row in rows.values()) & _MASK
+        return cls(immutables.Map(rows), digest, tuple(sorted(rows)))
+
     def put(self, row_id: str, row: Row) -> Table:
         """Return the table with `row` under `row_id`."""
         old = self.rows.get(row_id)
-        change = row.digest - (old.digest if old is not None else 0)
         order = self._order
-        if old is None and order is not None:
+        if old is not None:
+            return Table(
+                self.rows.set(row_id, row), (self.digest + row.digest - old.digest) & _MASK, order
+            )
+        if order is not None:
             place = bisect_left(order, row_id)
             order = (*order[:place], row_id, *order[place:])
-        return Table(self.rows.set(row_id, row), (self.digest + change) & _MASK, order)
+        return Table(self.rows.set(row_id, row), (self.digest + row.digest) & _MASK, order)
 
     def remove(self, row_id: str) -> Table:
         """Return the table without `row_id`, which must be there."""
         old = self.rows[row_id]
-        return Table(self.rows.delete(row_id), (self.digest - old.digest) & _MASK, None)
+        order = self._order
+        if order is not None:
+            place = bisect_left(order, row_id)
+            order = (*order[:place], *order[place + 1 :])
+        return Table(self.rows.delete(row_id), (self.digest - old.digest) & _MASK, order)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -83,24 +100,26 @@ class Table:
         return self.rows.get(row_id) if isinstance(row_id, str) else None
 
     def values_of(self, row_id: Any) -> JsonObject | None:
-        """Return the row's values as a frozen JSON object, or None."""
-        row = self.get(row_id)
+        """Return the row's values, or None."""
+        row = self.rows.get(row_id) if isinstance(row_id, str) else None
         return None if row is None else row.values
 
     def find(self, field: str, value: Any) -> JsonObject | None:
         """Return the first row, by id, whose `field` equals `value`; None never matches."""
         if value is None:
             return None
+        rows = self.rows
         for row_id in self.ids:
-            row = self.rows[row_id]
-            if row.entity.__dict__[field] == value:
-                return row.values
+            values = rows[row_id].values
+            if values[field] == value and same(values[field], value):
+                return values
         return None
 
-    def in_order(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows' values by id. They are shared: read them, never keep or change them."""
+    def in_order(self) -> Iterator[JsonObject]:
+        """Yield the rows' values by id."""
+        rows = self.rows
         for row_id in self.ids:
-            yield self.rows[row_id].entity.__dict__
+            yield rows[row_id].values
 
 
 ServiceState = immutables.Map[str, Table]
@@ -113,6 +132,12 @@ class WorldState:
     services: immutables.Map[str, ServiceState]
     now: str
     """`YYYY-MM-DDTHH:MM:SSZ`; moves only between turns."""
+    digest: int = field(default=-1, compare=False, repr=False)
+    """Sum of the tables' digests; -1 when the state is built: computed then."""
+
+    def __post_init__(self) -> None:
+        if self.digest < 0:
+            object.__setattr__(self, "digest", recomputed_digest(self.services))
 
     def table(self, service: str, table: str) -> Table:
         """Return one table, which must exist."""
@@ -120,8 +145,16 @@ class WorldState:
 
     def with_table(self, service: str, name: str, table: Table) -> WorldState:
         """Return the state with one table replaced."""
-        tables = self.services[service].set(name, table)
-        return WorldState(self.services.set(service, tables), self.now)
+        tables = self.services[service]
+        digest = (self.digest + table.digest - tables[name].digest) & _MASK
+        return WorldState(
+            self.services.set(service, tables.set(name, table)), self.now, digest
+        )
+
+
+def recomputed_digest(services: Mapping[str, ServiceState]) -> int:
+    """Return the digest of a world's rows from the tables, without what was kept up to date above them."""
+    return sum(table.digest for tables in services.values() for table in tables.values()) & _MASK
 
 
 def rows_of(state: WorldState, service: str, table: str) -> dict[str, JsonObject]:
@@ -139,12 +172,7 @@ def row_of(state: WorldState, service: str, table: str, row_id: str) -> JsonObje
 
 def state_hash(state: WorldState) -> str:
     """Return the hash (32 hex digits) of all rows; the clock is not part of it."""
-    lines = [
-        f"{service}/{name}:{table.digest:032x}"
-        for service, tables in sorted(state.services.items())
-        for name, table in sorted(tables.items())
-    ]
-    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+    return f"{state.digest:032x}"
 
 
 def diff_states(before: WorldState, after: WorldState) -> tuple[RowChange, ...]:
@@ -172,14 +200,30 @@ def _diff_tables(service: str, name: str, old: Table, new: Table) -> Iterator[Ro
         and (left is None or right is None or left.digest != right.digest)
     ]
     for row_id in sorted(differing):
-        yield RowChange(
-            service=service,
-            table=name,
-            row_id=row_id,
-            before=old.values_of(row_id),
-            after=new.values_of(row_id),
-            cause="diff",
-        )
+        before, after = old.values_of(row_id), new.values_of(row_id)
+        yield row_change(service, name, row_id, before, after, "diff")
+
+
+def row_change(
+    service: str,
+    table: str,
+    row_id: str,
+    before: JsonObject | None,
+    after: JsonObject | None,
+    cause: str,
+) -> RowChange:
+    """Return a change whose parts are already known to be right (validated rows, names of tables)."""
+    return assembled(
+        RowChange,
+        {
+            "service": service,
+            "table": table,
+            "row_id": row_id,
+            "before": before,
+            "after": after,
+            "cause": cause,
+        },
+    )
 
 
 def net_changes(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
@@ -189,6 +233,8 @@ def net_changes(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
         key = (change.service, change.table, change.row_id)
         first = merged.get(key)
         merged[key] = (
-            change if first is None else change.model_copy(update={"before": first.before})
+            change if first is None else row_change(*key, first.before, change.after, change.cause)
         )
-    return tuple(merged[key] for key in sorted(merged) if merged[key].before != merged[key].after)
+    return tuple(
+        merged[key] for key in sorted(merged) if not same(merged[key].before, merged[key].after)
+    )

@@ -94,7 +94,8 @@ def make_row(service: CompiledService, table: str, row_id: str, values: Mapping[
         ValidationError: the values do not fit the entity.
     """
     model: type[BaseModel] = service.models[table]
-    return Row(model.model_validate(values), table, row_id)
+    entity = model.__pydantic_validator__.validate_python(values)
+    return Row(FrozenDict(entity.__dict__), service.spec.service, table, row_id)
 
 
 def _override(

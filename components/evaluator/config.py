@@ -11,4 +11,5 @@ class EvaluatorConfig(Config):
     """Keys under `evaluator`."""
 
     completion_lambda: float = Field(gt=0, allow_inf_nan=False)
-    """Lambda of the completion-focused reward: weight that a criterion keeps when all siblings meet it."""
+    """Lambda of the completion-focused reward: weight that a criterion keeps when all siblings meet
+    it."""

@@ -17,4 +17,5 @@ class HarnessConfig(Config):
     max_observation_chars: int | None = Field(ge=50)
     """Characters of one observation as shown; null: the harness's own limit."""
     tool_style: Literal["json_schema", "signature"] | None
-    """How tools are shown, as whole JSON Schema or as a short signature; null: the harness's own style."""
+    """How tools are shown, as whole JSON Schema or as a short signature; null: the harness's own
+    style."""

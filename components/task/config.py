@@ -27,7 +27,8 @@ class TaskConfig(Config):
     def _walk_is_longer_than_k(self) -> TaskConfig:
         if self.walk_length <= self.k:
             raise ValueError(
-                f"task.walk_length must be > task.k (got {self.walk_length} and {self.k}): one service is "
+                f"task.walk_length must be > task.k (got {self.walk_length} and {self.k}): one "
+                "service is "
                 f"visited again; set task.walk_length={self.k + 1} or more, or a smaller task.k"
             )
         return self

@@ -23,7 +23,7 @@ class ErrorRates(Config):
 
 
 class ScriptedPolicyConfig(Config):
-    """`policy=scripted`: plays gold from what it is shown, with seeded slips. A simulation, not a model."""
+    """`policy=scripted`: plays gold from what it is shown, with seeded slips; no model."""
 
     kind: Literal["scripted"]
     """The scripted policy: offline, deterministic."""

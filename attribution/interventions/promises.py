@@ -1,0 +1,210 @@
+"""Calls and rows against what is promised of them: the spec of each tool, and the world contract.
+
+Everything here is found without the certificate: by the written rules alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attribution.evidence import evidence, place_of
+from attribution.records import Evidence, EvidenceKind, Party
+from attribution.spec_check import check_call
+from components.environment.engine import call_recorded, execute
+from components.environment.expressions import (
+    ExpressionError,
+    Scope,
+    compile_expression,
+    tables_named,
+)
+from components.environment.reactions import CompiledReaction, WorldTables
+from components.environment.state import WorldState
+from components.environment.world import World, active_reactions, world_vocabulary
+from components.records.base import to_json
+from components.records.calls import CallRecord, RowChange
+from components.records.frozen import thaw
+from components.records.system import System
+from components.records.world import WorldContract
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One executed call with the states around it."""
+
+    before: WorldState
+    after: WorldState
+    call: CallRecord
+
+
+def run_steps(
+    world: World, state: WorldState, calls: Iterable[CallRecord]
+) -> tuple[WorldState, tuple[Step, ...]]:
+    """Execute calls again and keep the states around each."""
+    steps = []
+    for call in calls:
+        after, record = call_recorded(world, state, call.service, call.tool, call.arguments)
+        steps.append(Step(state, after, record))
+        state = after
+    return state, tuple(steps)
+
+
+def promised_reactions(world: World, contract: WorldContract) -> dict[str, CompiledReaction]:
+    """Return the contract's reactions, compiled for this world."""
+    return active_reactions(world.services, contract.reactions)
+
+
+def check_step(
+    world: World,
+    promised: dict[str, CompiledReaction],
+    step: Step,
+    *,
+    task_id: str | None = None,
+    rollout_id: str | None = None,
+    call_index: int | None = None,
+) -> tuple[Evidence, ...]:
+    """Return what one call breaks of its spec and of the promised reactions."""
+    call, service = step.call, world.services.get(step.call.service)
+    if service is None:
+        return ()
+    seen = {"task_id": task_id, "rollout_id": rollout_id, "call_index": call_index}
+    found = [
+        evidence(
+            EvidenceKind.SPEC,
+            Party.ENVIRONMENT,
+            place_of(f"blueprint/{call.service}", "tools", call.tool, violation.part),
+            f"{call.service}.{call.tool}: {violation.statement}",
+            task_id=task_id,
+            rollout_id=rollout_id,
+            call_index=call_index,
+            service=call.service,
+            tool=call.tool,
+            arguments=thaw(call.arguments),
+            part=violation.part,
+            rule=violation.rule,
+            expected=violation.expected,
+            found=violation.found,
+        )
+        for violation in check_call(service, step.before, step.after, call)
+    ]
+    found += _reactions(world, promised, step, seen)
+    return tuple(found)
+
+
+def _reactions(
+    world: World, promised: dict[str, CompiledReaction], step: Step, seen: dict[str, Any]
+) -> list[Evidence]:
+    call = step.call
+    should = execute(
+        replace(world, reactions=promised), step.before, call.service, call.tool, call.arguments
+    )
+    expected, actual = _by_cause(should.changes), _by_cause(call.changes)
+    found = []
+    for cause in sorted(set(expected) | set(actual)):
+        want, have = expected.get(cause, ()), actual.get(cause, ())
+        if want == have:
+            continue
+        name = cause.partition(":")[2]
+        verb = "does not happen" if not have else "is not promised" if not want else "writes otherwise"
+        found.append(
+            evidence(
+                EvidenceKind.CONTRACT,
+                Party.ENVIRONMENT,
+                place_of("reactions", name),
+                f"after {call.service}.{call.tool} the reaction {name!r} {verb}",
+                **seen,
+                reaction=name,
+                expected=[to_json(change) for change in want],
+                found=[to_json(change) for change in have],
+            )
+        )
+    return found
+
+
+def _by_cause(changes: Iterable[RowChange]) -> dict[str, tuple[RowChange, ...]]:
+    grouped: dict[str, tuple[RowChange, ...]] = {}
+    for change in changes:
+        if change.cause.startswith("reaction:"):
+            grouped[change.cause] = (*grouped.get(change.cause, ()), change)
+    return grouped
+
+
+def broken_reactions(system: System) -> tuple[Evidence, ...]:
+    """Return the reactions that are not as the contract promises them, without running anything."""
+    own, promised = system.environment.reactions, system.reference.contract.reactions
+    found = []
+    for name in sorted(set(own) | set(promised)):
+        mine, theirs = own.get(name), promised.get(name)
+        if mine is not None and theirs is not None and _rule(mine) == _rule(theirs):
+            continue
+        if theirs is None and not promised:
+            continue  # nothing at all is promised of these services: silence is no evidence
+        verb = "is missing" if mine is None else "is not promised" if theirs is None else "is another rule"
+        found.append(
+            evidence(
+                EvidenceKind.CONTRACT,
+                Party.ENVIRONMENT,
+                place_of("reactions", name),
+                f"the reaction {name!r} {verb} than the world contract says"
+                if verb == "is another rule"
+                else f"the reaction {name!r} {verb}",
+                reaction=name,
+            )
+        )
+    return tuple(found)
+
+
+def _rule(reaction: Any) -> Any:
+    body = to_json(reaction)
+    return body["on"], body["writes"]
+
+
+def broken_rows(
+    world: World, contract: WorldContract, party: Party, task_id: str | None = None
+) -> tuple[Evidence, ...]:
+    """Return the rows of a world's start that break an invariant of the contract.
+
+    Args:
+        world: built without overrides to speak of the seeds, with them to speak of a task.
+        contract: the invariants.
+        party: the environment for seeds, the task for overrides.
+        task_id: the task, for the evidence.
+    """
+    vocabulary = world_vocabulary(world.services).with_names("item")
+    tables, found = WorldTables(world.initial), []
+    for name, invariant in sorted(contract.invariants.items()):
+        read = {table.partition(".")[0] for table in tables_named(thaw(invariant.holds))}
+        if not {invariant.service, *read} <= set(world.services):
+            continue
+        holds = compile_expression(invariant.holds, vocabulary)
+        table = world.initial.table(invariant.service, invariant.table)
+        scope = Scope({}, tables, world.initial.now)
+        for row_id in table.ids:
+            scope.names["item"] = table.rows[row_id].values
+            try:
+                is_kept = bool(holds(scope))
+            except ExpressionError:
+                is_kept = False
+            if is_kept:
+                continue
+            artifact = f"seed/{invariant.service}" if party is Party.ENVIRONMENT else f"task/{task_id}"
+            parts = (
+                ("tables", invariant.table, row_id)
+                if party is Party.ENVIRONMENT
+                else ("world", "overrides", f"{invariant.service}/{invariant.table}/{row_id}")
+            )
+            found.append(
+                evidence(
+                    EvidenceKind.CONTRACT,
+                    party,
+                    place_of(artifact, *parts),
+                    f"{invariant.service}/{invariant.table}/{row_id} breaks: {invariant.text}",
+                    task_id=task_id,
+                    invariant=name,
+                    service=invariant.service,
+                    table=invariant.table,
+                    row_id=row_id,
+                )
+            )
+    return tuple(found)

@@ -1,0 +1,78 @@
+"""What all rollouts of one task share: shown tools and the first two messages, rendered once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from components.environment.service import CompiledService
+from components.environment.world import World
+from components.harness.rendering import render_system, render_user
+from components.harness.tools import ShownTool, shown_tools
+from components.records.frozen import JsonObject
+from components.records.harness import HarnessSettings
+from components.records.task import Task
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """The unchanging part of an episode."""
+
+    settings: HarnessSettings
+    tools: tuple[ShownTool, ...]
+    by_name: Mapping[str, ShownTool]
+    schemas: Mapping[str, JsonObject]
+    """Policy name -> JSON Schema of the arguments."""
+    system_text: str
+    user_text: str
+    answer_schema: JsonObject
+
+
+def set_stage(settings: HarnessSettings, world: World, task: Task) -> Stage:
+    """Return the stage of a task under this harness; siblings share one.
+
+    Raises:
+        HarnessError: a prompt does not render.
+    """
+    services = tuple(_Same(world.services[name]) for name in sorted(world.services))
+    return _stage(_Same(settings), _Same(task), services)
+
+
+class _Same(Generic[T]):
+    """Compares by identity: hashing whole records would cost more than rendering."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@lru_cache(maxsize=1024)
+def _stage(
+    settings: _Same[HarnessSettings],
+    task: _Same[Task],
+    services: tuple[_Same[CompiledService], ...],
+) -> Stage:
+    by_service = {same.value.spec.service: same.value for same in services}
+    tools = shown_tools(by_service, task.value, settings.value)
+    return Stage(
+        settings=settings.value,
+        tools=tools,
+        by_name={tool.name: tool for tool in tools},
+        schemas={tool.name: tool.schema for tool in tools},
+        system_text=render_system(
+            settings.value, tools, task.value.world.now, task.value.policy_rules
+        ),
+        user_text=render_user(settings.value, task.value.instruction, task.value.answer_schema),
+        answer_schema=task.value.answer_schema,
+    )

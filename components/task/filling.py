@@ -1,0 +1,195 @@
+"""Arguments of a call in a walk: each is a value seen before, or a literal that the request will state."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.environment.world import World
+from components.records.frozen import JsonObject
+from components.task.anchors import reference_values
+from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape, is_reference
+from components.task.known import Known, RowKey, is_internal, is_natural
+from components.task.literals import draw_literal
+from components.task.phrases import phrases
+from components.task.provenance import assemble
+
+FACT = "value"
+"""Name of the one place in the template of a text that states an observed value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument with its source."""
+
+    parameter: Parameter
+    value: Any
+    source: Known | None
+    """The observation that shows it; None for a literal."""
+    template: str = ""
+    """Not empty: a text made of this and of `source`'s value."""
+
+
+Arguments = tuple[Argument, ...]
+
+
+def as_object(arguments: Arguments) -> JsonObject:
+    """Return the arguments as the JSON object of the call."""
+    return assemble({item.parameter.pointer: item.value for item in arguments})
+
+
+def is_grounded(arguments: Arguments) -> bool:
+    """Return whether at least one argument needs an observation."""
+    return any(item.source is not None for item in arguments)
+
+
+class Filler:
+    """Fills arguments from what is known, by seed."""
+
+    def __init__(self, world: World, graph: ToolGraph, rng: random.Random) -> None:
+        """Args: world and graph of the walk; rng for every choice."""
+        self._world, self._graph, self._rng = world, graph, rng
+
+    def given(
+        self, shape: ToolShape, values: Mapping[str, Any], known: Sequence[Known]
+    ) -> Arguments | None:
+        """Return the arguments with these values, or None when one of them cannot be had.
+
+        References come from what is known, or are literals where a person would write them. Choices keep their
+        value; other literals are drawn anew.
+        """
+        filled = []
+        for item in shape.parameters:
+            if item.pointer not in values:
+                continue
+            value = values[item.pointer]
+            if item.place is not None and self._names_row(item):
+                source = _find(known, item.means, value)
+                if source is None and not is_natural(self._graph, item.place):
+                    return None
+                filled.append(Argument(parameter=item, value=value, source=source))
+                continue
+            if item.role is Role.SETS and "enum" not in item.schema:
+                drawn = draw_literal(self._graph, shape, item, self._world.initial.now, self._rng)
+                value = value if drawn is None else drawn
+            filled.append(Argument(parameter=item, value=value, source=None))
+        return tuple(filled)
+
+    def drawn(
+        self, shape: ToolShape, known: Sequence[Known], must: Sequence[Known] = ()
+    ) -> Arguments | None:
+        """Return drawn arguments of a write, or None when it cannot be filled.
+
+        Args:
+            shape: the write.
+            known: values that may be used.
+            must: when not empty, one of these values has to be used.
+        """
+        filled: dict[str, Argument] = {}
+        is_met = not must
+        for item in shape.parameters:
+            chosen = self._one_of(item, must) if not is_met else None
+            if chosen is not None:
+                is_met = True
+                filled[item.pointer] = Argument(parameter=item, value=chosen.value, source=chosen)
+        for item in shape.parameters:
+            if item.pointer in filled:
+                continue
+            argument = self._drawn_one(shape, item, known)
+            if argument is None and item.required:
+                return None
+            if argument is not None:
+                filled[item.pointer] = argument
+        if not is_met:
+            for item in shape.parameters:
+                fact = self._rng.choice(list(must))
+                if item.is_free_text and item.required and _is_stateable(self._graph, fact):
+                    filled[item.pointer] = self._stating(shape, item, fact)
+                    is_met = True
+                    break
+        ordered = tuple(filled[name] for name in sorted(filled))
+        return ordered if is_met and is_grounded(ordered) else None
+
+    def _drawn_one(
+        self, shape: ToolShape, item: Parameter, known: Sequence[Known]
+    ) -> Argument | None:
+        if item.place is not None and self._names_row(item):
+            chosen = self._one_of(item, known)
+            if chosen is not None and (item.required or self._rng.random() < 0.5):
+                return Argument(parameter=item, value=chosen.value, source=chosen)
+            if not item.required or not is_natural(self._graph, item.place):
+                return None
+            values = reference_values(self._world, self._graph, item)
+            if not values:
+                return None
+            return Argument(parameter=item, value=self._rng.choice(values), source=None)
+        if not item.required:
+            return None
+        if self._takes_any_text(item):
+            stated = [fact for fact in known if _is_stateable(self._graph, fact)]
+            if stated:
+                fact = self._rng.choice(stated)
+                if _is_prose(item):
+                    return self._stating(shape, item, fact)
+                return Argument(parameter=item, value=fact.value, source=fact)
+        literal = draw_literal(self._graph, shape, item, self._world.initial.now, self._rng)
+        return None if literal is None else Argument(parameter=item, value=literal, source=None)
+
+    def _one_of(self, item: Parameter, known: Sequence[Known]) -> Known | None:
+        fitting = [
+            fact
+            for fact in known
+            if item.means is not None
+            and fact.means == item.means
+            and isinstance(fact.value, str)
+            and self._names_row(item)
+        ]
+        return self._rng.choice(fitting) if fitting else None
+
+    def _names_row(self, item: Parameter) -> bool:
+        return item.place is not None and is_reference(self._graph.blueprints, item.place)
+
+    def _takes_any_text(self, item: Parameter) -> bool:
+        """Return whether a service without links takes this text as it comes."""
+        blueprint = None if item.place is None else self._graph.blueprints[item.place.service]
+        is_text = item.schema.get("type") == "string" and "enum" not in item.schema
+        return is_text and "pattern" not in item.schema and (blueprint is None or blueprint.inferred)
+
+    def _stating(self, shape: ToolShape, item: Parameter, fact: Known) -> Argument:
+        template = self._rng.choice(phrases().fact_texts(shape, item.pointer, fact.place))
+        text = template.replace("{" + FACT + "}", str(fact.value))
+        return Argument(parameter=item, value=text, source=fact, template=template)
+
+
+def _find(known: Sequence[Known], means: Place | None, value: Any) -> Known | None:
+    return next((fact for fact in known if fact.means == means and fact.value == value), None)
+
+
+def _is_stateable(graph: ToolGraph, fact: Known) -> bool:
+    """Return whether a person would put the value into a text: neither an internal id nor prose nor nothing."""
+    entity = graph.blueprints[fact.place.service].entities[fact.place.table]
+    return (
+        isinstance(fact.value, (str, int, float))
+        and not isinstance(fact.value, bool)
+        and 1 < len(str(fact.value)) <= 80
+        and not is_internal(graph, fact.place)
+        and not (entity.fields[fact.place.field].free_text and fact.place.field != entity.title_field)
+    )
+
+
+def _is_prose(item: Parameter) -> bool:
+    return item.is_free_text or item.schema.get("maxLength", 10_000) > 200 and item.pointer.endswith(
+        ("body", "text", "content", "description", "note", "message")
+    )
+
+
+def latest(known: Sequence[Known]) -> tuple[Known, ...]:
+    """Return what is known without values that a later reading of the same field has replaced."""
+    newest: dict[tuple[RowKey, str], Known] = {}
+    for fact in known:
+        key = (fact.row, fact.place.field)
+        if key not in newest or newest[key].value != fact.value:
+            newest[key] = fact
+    return tuple(fact for fact in newest.values() if fact.value is not None)

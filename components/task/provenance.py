@@ -1,0 +1,270 @@
+"""Where gold's values come from: derived again from the instruction and from earlier answers.
+
+Owns the one reading of `Provenance`: certificates, the oracle and attribution derive values here
+and nowhere else. It never executes a call, and it never falls back: a value that cannot be derived
+is an error that names its pointer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.errors import SynthesisError
+from components.records.frozen import FrozenDict, JsonObject, freeze
+from components.records.task import (
+    FromDefault,
+    FromExpression,
+    FromInstruction,
+    FromObservation,
+    GoldStep,
+    Provenance,
+    Task,
+)
+
+Observed = Mapping[str, Any]
+"""`data` of the answers that are known, by gold step."""
+Path = tuple[str | int, ...]
+"""A place in JSON: keys and indexes."""
+
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+class ProvenanceError(SynthesisError):
+    """A value cannot be derived; `pointer` says which, `step` which answer it wanted."""
+
+    def __init__(self, pointer: str, problem: str, step: str = "") -> None:
+        """Args: pointer of the argument or answer field; problem in words; step it wanted."""
+        super().__init__(f"{pointer}: {problem}")
+        self.pointer, self.problem, self.step = pointer, problem, step
+
+
+def derive_arguments(step: GoldStep, instruction: str, observed: Observed) -> JsonObject:
+    """Return the arguments of one gold step.
+
+    Args:
+        step: its arguments are JSON Pointers to where each value comes from. Places
+            whose names are exactly `0`, `1`, ... make a list.
+        instruction: the task's text, which spans point into.
+        observed: answers known so far.
+
+    Raises:
+        ProvenanceError: an argument cannot be derived.
+    """
+    values = {
+        pointer: derive_value(source, instruction, observed, pointer)
+        for pointer, source in sorted(step.arguments.items())
+    }
+    return assemble(values)
+
+
+def derive_answer(task: Task, observed: Observed) -> JsonObject:
+    """Return the `answer` object of the `finish` call.
+
+    Raises:
+        ProvenanceError: a field cannot be derived.
+    """
+    return FrozenDict(
+        {
+            field: derive_value(source, task.instruction, observed, f"/{field}")
+            for field, source in sorted(task.answer.items())
+        }
+    )
+
+
+def derive_value(
+    source: Provenance, instruction: str, observed: Observed, pointer: str = ""
+) -> Any:
+    """Return one value.
+
+    Args:
+        source: where it comes from.
+        instruction: the task's text.
+        observed: answers known so far.
+        pointer: place that the value is for; only named in errors.
+
+    Raises:
+        ProvenanceError: the span, the step or the path is not there, or a text does not cast.
+    """
+    match source:
+        case FromInstruction():
+            if not source.start < source.end <= len(instruction):
+                raise ProvenanceError(pointer, "its span is not inside the instruction")
+            return _cast(instruction[source.start : source.end], source.cast, pointer)
+        case FromObservation():
+            if source.step not in observed:
+                raise ProvenanceError(pointer, f"step {source.step} has not answered", source.step)
+            found, value = at_path(observed[source.step], source.path)
+            if not found:
+                place = "/".join(map(str, source.path))
+                raise ProvenanceError(
+                    pointer, f"step {source.step} shows nothing at {place}", source.step
+                )
+            return value
+        case FromDefault():
+            return source.value
+        case FromExpression():
+            inputs = {
+                name: derive_value(part, instruction, observed, pointer)
+                for name, part in sorted(source.inputs.items())
+            }
+            return _compute(source, inputs, pointer)
+
+
+def observations_of(source: Provenance) -> tuple[FromObservation, ...]:
+    """Return every observation that a value rests on."""
+    if isinstance(source, FromObservation):
+        return (source,)
+    if isinstance(source, FromExpression):
+        return tuple(
+            place
+            for _name, part in sorted(source.inputs.items())
+            for place in observations_of(part)
+        )
+    return ()
+
+
+def at_path(value: Any, path: Path) -> tuple[bool, Any]:
+    """Return whether `path` leads anywhere in a JSON value, and what is there."""
+    for part in path:
+        if isinstance(part, str):
+            is_there = isinstance(value, Mapping) and part in value
+        else:
+            is_there = isinstance(value, (list, tuple)) and 0 <= part < len(value)
+        if not is_there:
+            return False, None
+        value = value[part]
+    return True, value
+
+
+def leaves(value: Any, start: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every scalar in a JSON value with its path, in order."""
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from leaves(value[key], (*start, key))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from leaves(item, (*start, index))
+    else:
+        yield start, value
+
+
+def mask_path(value: Any, path: Path) -> Any:
+    """Return the JSON value with null at `path`; unchanged where the path leads nowhere."""
+    if not path:
+        return None
+    head, rest = path[0], path[1:]
+    if isinstance(head, str) and isinstance(value, Mapping) and head in value:
+        return FrozenDict({**value, head: mask_path(value[head], rest)})
+    if isinstance(head, int) and isinstance(value, (list, tuple)) and head < len(value):
+        return tuple(
+            mask_path(item, rest) if index == head else item for index, item in enumerate(value)
+        )
+    return value
+
+
+def shows(text_or_data: Any, value: Any) -> bool:
+    """Return whether a reader could take `value` from a text or from a JSON answer.
+
+    A text or number of one character, true, false and null are never taken to be shown: they are
+    everywhere. Text counts as shown inside longer text only as a whole word, in any case.
+    """
+    needle = _needle(value)
+    if needle is None:
+        return False
+    if isinstance(text_or_data, str):
+        return _is_word_in(needle, text_or_data)
+    return any(
+        _is_word_in(needle, str(leaf))
+        for _path, leaf in leaves(text_or_data)
+        if leaf is not None and not isinstance(leaf, bool)
+    )
+
+
+def assemble(values: Mapping[str, Any]) -> JsonObject:
+    """Return the object whose leaves stand at these JSON Pointers.
+
+    Raises:
+        ProvenanceError: a pointer does not begin with `/`, or lies inside another's value.
+    """
+    tree: dict[str, Any] = {}
+    for pointer, value in sorted(values.items()):
+        if not pointer.startswith("/"):
+            raise ProvenanceError(pointer, "not a JSON Pointer into the arguments")
+        *parents, last = (
+            part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")
+        )
+        place = tree
+        for part in parents:
+            inner = place.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise ProvenanceError(pointer, "lies inside the value of another pointer")
+            place = inner
+        if last in place:
+            raise ProvenanceError(pointer, "lies inside the value of another pointer")
+        place[last] = _Leaf(value)
+    return FrozenDict({key: _grown(item) for key, item in tree.items()})
+
+
+class _Leaf:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _grown(node: Any) -> Any:
+    if isinstance(node, _Leaf):
+        return freeze(node.value)
+    if set(node) == {str(index) for index in range(len(node))}:
+        return tuple(_grown(node[str(index)]) for index in range(len(node)))
+    return FrozenDict({key: _grown(item) for key, item in node.items()})
+
+
+def _cast(text: str, kind: str, pointer: str) -> Any:
+    try:
+        match kind:
+            case "integer":
+                return int(text)
+            case "number":
+                return float(text) if "." in text or "e" in text.lower() else int(text)
+            case "boolean":
+                return _BOOLEANS[text.lower()]
+            case _:
+                return text
+    except (ValueError, KeyError) as error:
+        raise ProvenanceError(pointer, f"{text!r} is no {kind}") from error
+
+
+def _compute(source: FromExpression, inputs: Mapping[str, Any], pointer: str) -> str:
+    odd = sorted(
+        name for name, item in inputs.items() if isinstance(item, bool) or not _is_plain(item)
+    )
+    if odd:
+        raise ProvenanceError(pointer, f"{odd[0]} is no text or number")
+    if source.operation == "concat":
+        return "".join(str(item) for _name, item in sorted(inputs.items()))
+
+    def fill(found: re.Match[str]) -> str:
+        if found[1] not in inputs:
+            raise ProvenanceError(pointer, f"the template names {found[1]!r}, which has no input")
+        return str(inputs[found[1]])
+
+    return re.sub(r"\{(\w+)\}", fill, source.template)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float))
+
+
+def _needle(value: Any) -> str | None:
+    if value is None or isinstance(value, bool) or not _is_plain(value):
+        return None
+    text = str(value).strip()
+    return text if len(text) > 1 else None
+
+
+def _is_word_in(needle: str, text: str) -> bool:
+    pattern = rf"(?<![A-Za-z0-9_]){re.escape(needle)}(?![A-Za-z0-9_])"
+    return re.search(pattern, text, re.IGNORECASE) is not None

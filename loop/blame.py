@@ -1,0 +1,65 @@
+"""The attribution stage: every failure, and a share of the successes, gets a verdict.
+
+A verdict is the unit. Which successes are audited depends on the run's seed and the rollout alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attribution.attribute import attribute_trajectory
+from attribution.modes import failure_modes
+from attribution.records import Attribution, FailureMode
+from components.records.base import to_json
+from components.records.frozen import content_hash
+from components.records.system import System
+from components.records.trajectory import ScoredTrajectory
+from loop.context import RoundContext
+from loop.rollouts import Rolled
+
+STAGE = "attribute"
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """Verdicts by rollout id, and the failure modes that they amount to, worst first."""
+
+    attributions: dict[str, Attribution]
+    modes: tuple[FailureMode, ...]
+
+
+def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
+    """Attribute the rollouts that are to be looked at, and group the verdicts."""
+    chosen = [key for key, scored in rolled.scored.items() if _is_chosen(context, scored)]
+
+    def compute() -> dict[str, object]:
+        units = context.folder.units
+        done = units.done(STAGE)
+        for number, key in enumerate(chosen):
+            context.console.progress(STAGE, number, len(chosen))
+            if key not in done:
+                found = attribute_trajectory(system, rolled.trajectories[key], rolled.scored[key])
+                units.put(STAGE, key, to_json(found))
+        context.console.progress(STAGE, len(chosen), len(chosen))
+        attributions = _read(context)
+        modes = failure_modes(tuple(attributions.values()), tuple(rolled.scored.values()))
+        return {
+            "verdicts": {key: content_hash(to_json(item)) for key, item in attributions.items()},
+            "modes": [to_json(mode) for mode in modes],
+        }
+
+    result = context.folder.run_stage(STAGE, compute)
+    modes = tuple(FailureMode.model_validate(body) for body in result["modes"])
+    return Blamed(_read(context), modes)
+
+
+def _read(context: RoundContext) -> dict[str, Attribution]:
+    units = context.folder.units.done(STAGE)
+    return {key: Attribution.model_validate(body) for key, body in units.items()}
+
+
+def _is_chosen(context: RoundContext, scored: ScoredTrajectory) -> bool:
+    if scored.passed is not True:
+        return True
+    drawn = int(content_hash(f"{context.config.seed}:audit:{scored.rollout_id}")[:8], 16)
+    return drawn < context.config.attribution.audit_share * 16**8

@@ -1,0 +1,115 @@
+"""Composing tasks: drafts one after another until enough are certified. A draft is the unit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from components.errors import ConfigError
+from components.records.base import to_json
+from components.records.frozen import FrozenDict
+from components.records.rubric import Rubric
+from components.records.system import System
+from components.records.task import Certificate, RejectedDraft, Task
+from components.task.compose import ComposedTask, compose_task
+from loop.context import RoundContext
+
+DUPLICATE = "duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The system with its new tasks, and what became of the drafts."""
+
+    system: System
+    drafted: int
+    rejected: dict[str, int]
+    """Reason -> drafts."""
+
+
+def compose_tasks(context: RoundContext, stage: str, system: System, missing: int) -> Composed:
+    """Draft until `missing` further tasks are certified.
+
+    Args:
+        context: the open round; drafts that it has recorded are not made again.
+        stage: name under which drafts are recorded.
+        system: services and the tasks that are there already.
+        missing: how many tasks are to be added.
+
+    Raises:
+        ConfigError: too few drafts became tasks; the message counts the reasons.
+    """
+    units = context.folder.units
+    done = units.done(stage)
+    bare = system.model_copy(update={"tasks": FrozenDict()})
+    base = context.number * 1_000_000 + context.config.seed * 1_000_003
+    added: list[ComposedTask] = []
+    seen = {task.instruction for task in system.tasks.values()}
+    rejected: Counter[str] = Counter()
+    drafted = 0
+    while len(added) < missing:
+        if drafted >= missing * context.config.task.max_drafts_per_task:
+            raise ConfigError(_too_few(len(added), missing, drafted, rejected))
+        key = f"{drafted:06d}"
+        if key not in done:
+            drawn = compose_task(bare, context.config.task, base + drafted)
+            done[key] = _as_json(drawn)
+            units.put(stage, key, done[key])
+        draft = _from_json(done[key])
+        drafted += 1
+        if isinstance(draft, RejectedDraft):
+            rejected[draft.reason] += 1
+        elif draft.task.instruction in seen or draft.task.task_id in system.tasks:
+            rejected[DUPLICATE] += 1
+        else:
+            seen.add(draft.task.instruction)
+            added.append(draft)
+            context.console.progress(stage, len(added), missing)
+    return Composed(_with_tasks(system, added), drafted, dict(sorted(rejected.items())))
+
+
+def _with_tasks(system: System, added: list[ComposedTask]) -> System:
+    tasks = {item.task.task_id: item.task for item in added}
+    rubrics = {item.task.task_id: item.rubric for item in added}
+    certificates = {item.task.task_id: item.certificate for item in added}
+    evaluator = system.evaluator.model_copy(
+        update={"rubrics": FrozenDict({**system.evaluator.rubrics, **rubrics})}
+    )
+    reference = system.reference.model_copy(
+        update={"certificates": FrozenDict({**system.reference.certificates, **certificates})}
+    )
+    return system.model_copy(
+        update={
+            "tasks": FrozenDict({**system.tasks, **tasks}),
+            "evaluator": evaluator,
+            "reference": reference,
+        }
+    )
+
+
+def _as_json(draft: ComposedTask | RejectedDraft) -> dict[str, object]:
+    if isinstance(draft, RejectedDraft):
+        return {"rejected": to_json(draft)}
+    return {
+        "task": to_json(draft.task),
+        "rubric": to_json(draft.rubric),
+        "certificate": to_json(draft.certificate),
+    }
+
+
+def _from_json(body: dict[str, object]) -> ComposedTask | RejectedDraft:
+    if "rejected" in body:
+        return RejectedDraft.model_validate(body["rejected"])
+    return ComposedTask(
+        task=Task.model_validate(body["task"]),
+        rubric=Rubric.model_validate(body["rubric"]),
+        certificate=Certificate.model_validate(body["certificate"]),
+    )
+
+
+def _too_few(found: int, wanted: int, drafted: int, rejected: Counter[str]) -> str:
+    reasons = ", ".join(f"{reason} {count}" for reason, count in rejected.most_common(3))
+    return (
+        f"only {found} of {wanted} tasks could be made in {drafted} drafts ({reasons}); lower "
+        "task.count, change task.k or task.walk_length, or raise task.max_drafts_per_task"
+    )

@@ -1,0 +1,302 @@
+"""Runs and their rounds on disk: what is done stays done, and nothing is silently done otherwise.
+
+Owns `<runs_dir>/<run>/round-NNNN/`: `config.json` (fixed once the round has started),
+`manifest.json` (stages that are finished, each with its result's hash), `units.sqlite` (units
+inside a stage), `timing.json` (seconds, apart from everything that is hashed). Results lie in the
+store. Refuses: a gap between rounds, a changed configuration, a second driver, and files that are
+damaged. Knows nothing of what a stage does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from components.artifacts import (
+    artifacts_of,
+    component_versions,
+    reference_artifacts,
+    system_from_artifacts,
+)
+from components.durable import write_atomic
+from components.errors import LedgerError
+from components.records.base import Record, hash_record, to_json
+from components.records.frozen import FrozenDict, freeze
+from components.records.patch import Component
+from components.records.system import System
+from loop.config import STORE_FOLDER
+from loop.ledger_files import (
+    config_changes,
+    locked,
+    pretty_json,
+    read_json,
+    read_record,
+    shown_change,
+)
+from loop.ledger_records import (
+    Change,
+    Manifest,
+    StageRecord,
+    SystemVersion,
+    system_after,
+    versions_after,
+)
+from loop.store import Store
+from loop.units import UnitLog
+
+Compute = Callable[[], Any]
+"""Computes a stage's result, a JSON body."""
+
+
+class Ledger:
+    """The rounds of one run. Costs nothing to make; `locked` and `open_round` touch the disk."""
+
+    def __init__(self, runs_dir: Path, run: str) -> None:
+        self.run = run
+        self.folder = runs_dir / run
+        self.store = Store(runs_dir / STORE_FOLDER)
+
+    def round_path(self, number: int) -> Path:
+        """Return a round's folder, whether it is there or not."""
+        return self.folder / f"round-{number:04d}"
+
+    def manifest(self, number: int) -> Manifest | None:
+        """Return a round's manifest, or None when the round has not started.
+
+        Raises:
+            LedgerError: the file is damaged.
+        """
+        path = self.round_path(number) / "manifest.json"
+        return read_record(path, Manifest) if path.exists() else None
+
+    def is_finished(self, number: int) -> bool:
+        """Return whether a round has run to its end."""
+        manifest = self.manifest(number)
+        return manifest is not None and manifest.status == "finished"
+
+    def next_round(self) -> int:
+        """Return the first round from 1 on that is not finished (round 0 is built on the way)."""
+        number = 1
+        while self.is_finished(number):
+            number += 1
+        return number
+
+    def refuse_gap(self, number: int) -> None:
+        """Raise when an earlier round is not finished, round 0 apart: it is built when missing.
+
+        Raises:
+            LedgerError: names the first round to run.
+        """
+        for earlier in range(1, number):
+            if not self.is_finished(earlier):
+                raise LedgerError(
+                    f"round {number} cannot start: round {earlier} of run '{self.run}' "
+                    f"is not finished; run +round={earlier} first"
+                )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only driver of this run. The lock goes with the process, however it ends.
+
+        Raises:
+            LedgerError: another process drives this run.
+        """
+        with locked(self.folder / "lock", self.run):
+            yield
+
+    @contextmanager
+    def open_round(self, number: int, config: Record) -> Iterator[RoundFolder]:
+        """Start a round, resume it, or recognise that it is finished. Hold `locked` around it.
+
+        Args:
+            number: the round.
+            config: the whole configuration; kept in the folder when the round starts.
+
+        Raises:
+            LedgerError: an earlier round is not finished, the round started with another
+                configuration, or a file is damaged. Nothing is changed.
+        """
+        self.refuse_gap(number)
+        parent = self.manifest(number - 1) if number else None
+        if number and (parent is None or parent.status != "finished"):
+            raise LedgerError(
+                f"round {number} cannot start: round 0 of run '{self.run}' is not finished; "
+                "run +round=0 first"
+            )
+        path = self.round_path(number)
+        self._refuse_changed_config(number, config)
+        manifest = self.manifest(number)
+        parent_hash = None if parent is None else hash_record(parent)
+        if manifest is None:
+            manifest = self._first_manifest(number, config, parent, parent_hash)
+            if not (path / "config.json").exists():
+                write_atomic(path / "config.json", pretty_json(to_json(config)), point="config")
+            write_atomic(path / "manifest.json", pretty_json(to_json(manifest)), point="manifest")
+        elif manifest.parent != parent_hash:
+            raise LedgerError(
+                f"{path / 'manifest.json'} was made after another round {number - 1} than the one "
+                f"that is there; restore {self.round_path(number - 1)} from a copy, or give run= "
+                "another name"
+            )
+        for leftover in path.glob(".*.tmp"):  # of a process that was killed while it wrote
+            leftover.unlink()
+        with UnitLog(path / "units.sqlite") as units:
+            yield RoundFolder(path, self.store, manifest, units)
+
+    def _refuse_changed_config(self, number: int, config: Record) -> None:
+        path = self.round_path(number) / "config.json"
+        if not path.exists() and not (path.parent / "manifest.json").exists():
+            return
+        changes = config_changes(read_json(path), to_json(config))
+        if changes:
+            listed = ", ".join(shown_change(change) for change in changes)
+            raise LedgerError(
+                f"round {number} of run '{self.run}' started with another configuration "
+                f"({listed}); "
+                f"use the old values, or give run= another name"
+            )
+
+    def _first_manifest(
+        self, number: int, config: Record, parent: Manifest | None, parent_hash: str | None
+    ) -> Manifest:
+        body = to_json(config)
+        changes: tuple[Change, ...] = ()
+        if parent is not None:
+            changes = config_changes(read_json(self.round_path(number - 1) / "config.json"), body)
+        return Manifest(
+            round=number,
+            parent=parent_hash,
+            seed=int(body.get("seed", 0)),
+            config_changes=changes,
+            system=None if parent is None else system_after(parent),
+            versions=FrozenDict() if parent is None else versions_after(parent),
+        )
+
+
+class RoundFolder:
+    """One round that is open: its stages and units. Made by `Ledger.open_round`."""
+
+    def __init__(self, path: Path, store: Store, manifest: Manifest, units: UnitLog) -> None:
+        self.path = path
+        self.store = store
+        self.units = units
+        self._manifest = manifest
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest as it is on disk."""
+        return self._manifest
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the round has run to its end."""
+        return self._manifest.status == "finished"
+
+    def stage_result(self, name: str) -> Any:
+        """Return a finished stage's result; None when it is not finished."""
+        record = self._record_of(name)
+        return None if record is None else self.store.get(record.result)
+
+    def system_version(self) -> SystemVersion:
+        """Return the version of the system after the last finished stage.
+
+        Raises:
+            LedgerError: no stage has made a system yet, or the store is damaged.
+        """
+        key = system_after(self._manifest)
+        if key is None:
+            raise LedgerError(f"{self.path} holds no system yet; run +round=0 first")
+        return SystemVersion.model_validate(freeze(self.store.get(key)))
+
+    def run_stage(self, name: str, compute: Compute) -> Any:
+        """Return a stage's result: from the store when it is finished, computed and kept otherwise.
+
+        What is returned is read back from canonical JSON either way, so that a resumed round and
+        one that was never interrupted see the same values.
+
+        Args:
+            name: the stage; once in a round.
+            compute: gives the result, a JSON body. Under the key `system` it may hold a
+                `SystemVersion` as JSON: the system as this stage leaves it.
+        """
+        record = self._record_of(name)
+        if record is not None:
+            return self.store.get(record.result)
+        assert not self.is_finished, f"round is finished; stage {name!r} is not part of it"
+        started = time.perf_counter()
+        body = compute()
+        result = self.store.put(body)
+        before, after = system_after(self._manifest), system_after(self._manifest)
+        versions_in = versions_out = versions_after(self._manifest)
+        if isinstance(body, dict) and body.get("system") is not None:
+            version = SystemVersion.model_validate(freeze(body["system"]))
+            after, versions_out = self.store.put(to_json(version)), version.versions
+        record = StageRecord(
+            name=name,
+            system_in=before,
+            system_out=after,
+            versions_in=versions_in,
+            versions_out=versions_out,
+            result=result,
+        )
+        self._keep_seconds(name, time.perf_counter() - started)
+        self._write(self._manifest.model_copy(update={"stages": (*self._manifest.stages, record)}))
+        return self.store.get(result)
+
+    def finish(self) -> None:
+        """Mark the round as run to its end; from now on it is never run again."""
+        if not self.is_finished:
+            self._write(self._manifest.model_copy(update={"status": "finished"}))
+
+    def seconds(self) -> dict[str, float]:
+        """Return the seconds that each stage took when it was computed last."""
+        path = self.path / "timing.json"
+        return dict(read_json(path)) if path.exists() else {}
+
+    def _record_of(self, name: str) -> StageRecord | None:
+        return next((stage for stage in self._manifest.stages if stage.name == name), None)
+
+    def _write(self, manifest: Manifest) -> None:
+        write_atomic(self.path / "manifest.json", pretty_json(to_json(manifest)), point="manifest")
+        self._manifest = manifest
+
+    def _keep_seconds(self, name: str, seconds: float) -> None:
+        timing = {**self.seconds(), name: round(seconds, 3)}
+        write_atomic(self.path / "timing.json", pretty_json(timing), point="timing")
+
+
+def save_system(store: Store, system: System) -> SystemVersion:
+    """Keep every artifact of a system and return which they are."""
+    artifacts = {kind.value: _put_all(store, artifacts_of(system, kind)) for kind in Component}
+    version = SystemVersion(
+        components=FrozenDict(artifacts),
+        reference=_put_all(store, reference_artifacts(system)),
+        versions=component_versions(system),
+    )
+    store.put(to_json(version))
+    return version
+
+
+def load_system(store: Store, version: SystemVersion) -> System:
+    """Return the system of a version.
+
+    Raises:
+        LedgerError: an artifact is missing, damaged, or no longer valid.
+    """
+    components = {kind: _get_all(store, version.components[kind.value]) for kind in Component}
+    try:
+        return system_from_artifacts(components, _get_all(store, version.reference))
+    except ValueError as error:
+        line = str(error).splitlines()[0]
+        raise LedgerError(f"system {hash_record(version)[:12]} cannot be read ({line})") from error
+
+
+def _put_all(store: Store, artifacts: dict[str, Any]) -> FrozenDict[str, str]:
+    return FrozenDict({name: store.put(artifacts[name]) for name in sorted(artifacts)})
+
+
+def _get_all(store: Store, hashes: FrozenDict[str, str]) -> dict[str, Any]:
+    return {name: store.get(hashes[name]) for name in sorted(hashes)}

@@ -1,0 +1,256 @@
+"""The last stage: figures to `summary.json`, a page to `report.html`, the same to tracking.
+
+Everything is derived from what the round has recorded. This is the only place that reads which
+faults were planted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+
+from attribution.records import Decision
+from components.artifacts import component_versions
+from components.durable import write_atomic
+from components.records.base import to_json
+from components.records.frozen import FrozenDict, content_hash
+from components.records.system import System
+from loop.blame import Blamed
+from loop.context import RoundContext, live_tasks
+from loop.fault_score import FaultScore, read_planted, score_faults
+from loop.repair import Repaired
+from loop.report.page import render_round, render_seed
+from loop.rollouts import Rolled
+from loop.seed_round import SeedRound
+from loop.summary import (
+    FaultCounts,
+    PatchCounts,
+    Reevaluation,
+    RolloutCounts,
+    RoundSummary,
+    ServiceCounts,
+    TaskCounts,
+    ToolCounts,
+    VerdictCounts,
+    pass_rate,
+)
+from loop.tracking import TrackedTable, track_round
+
+
+def report_seed(context: RoundContext, seed: SeedRound) -> RoundSummary:
+    """Write the summary and the page of round 0."""
+    system = seed.system
+    summary = RoundSummary(
+        **_common(context, system, system),
+        services=_service_counts(system, seed),
+        tools=_tool_counts(system),
+        tasks=TaskCounts(
+            drafted=int(seed.tasks["drafted"]),
+            certified=len(system.tasks),
+            rejected=FrozenDict(seed.tasks["rejected"]),
+        ),
+        rollouts=RolloutCounts(total=0, passed=0, failed=0, unscored=0),
+        verdicts=VerdictCounts(attributed=0),
+        faults=FaultCounts(
+            planted=len(read_planted(context.folder.path.parent)),
+            found=0,
+            missed=0,
+            wrongly_blamed=0,
+            repaired=0,
+        ),
+        patches=PatchCounts(proposed=0, accepted=0, rolled_back=0),
+        reeval=None,
+    )
+    _write(context, summary, render_seed(summary, system), ())
+    return summary
+
+
+def report_round(
+    context: RoundContext,
+    system: System,
+    before: Rolled,
+    blamed: Blamed,
+    repaired: Repaired,
+    kept: Rolled,
+    after: Rolled,
+) -> RoundSummary:
+    """Write the summary, the page and the tracking of a round.
+
+    Args:
+        context: the open round.
+        system: the system that the rollouts ran on.
+        before: the first pass.
+        blamed: verdicts and failure modes of the first pass.
+        repaired: the system after the accepted patches, and every decision.
+        kept: the part of the first pass whose tasks are still live, to compare with `after`.
+        after: the second pass, on the repaired system.
+    """
+    planted = read_planted(context.folder.path.parent)
+    score = score_faults(planted, blamed.modes, repaired.decisions)
+    accepted = sum(item.acceptance.accepted for item in repaired.decisions)
+    grown = context.folder.stage_result("grow")
+    outcomes = [item.passed for item in before.scored.values()]
+    summary = RoundSummary(
+        **_common(context, system, repaired.system),
+        services=_service_counts(system, None),
+        tools=_tool_counts(system),
+        tasks=TaskCounts(
+            drafted=int(grown["drafted"]),
+            certified=len(live_tasks(system)),
+            rejected=FrozenDict(grown["rejected"]),
+            retired=len(repaired.system.retired),
+        ),
+        rollouts=RolloutCounts(
+            total=len(outcomes),
+            passed=outcomes.count(True),
+            failed=outcomes.count(False),
+            unscored=outcomes.count(None),
+        ),
+        verdicts=_verdict_counts(blamed),
+        faults=score.counts,
+        patches=PatchCounts(
+            proposed=len(repaired.decisions),
+            accepted=accepted,
+            rolled_back=len(repaired.decisions) - accepted,
+        ),
+        reeval=Reevaluation(
+            before=pass_rate([item.passed for item in kept.scored.values()]),
+            after=pass_rate([item.passed for item in after.scored.values()]),
+        ),
+    )
+    page = render_round(summary, system, before, blamed, repaired, after, score)
+    _write(context, summary, page, _tables(system, before, after, blamed, repaired, score))
+    return summary
+
+
+def _common(context: RoundContext, before: System, after: System) -> dict[str, object]:
+    policy = context.config.policy
+    return {
+        "run": context.config.run,
+        "round": context.number,
+        "seed": context.config.seed,
+        "policy": policy.kind if policy.kind == "scripted" else policy.model,
+        "policy_simulated": policy.kind == "scripted",
+        "system_before": content_hash(component_versions(before)),
+        "system_after": content_hash(component_versions(after)),
+        "seconds": FrozenDict(context.folder.seconds()),
+    }
+
+
+def _service_counts(system: System, seed: SeedRound | None) -> ServiceCounts:
+    specs = system.reference.specs
+    builtin = sum(spec.source == "builtin" for spec in specs.values())
+    refused = {} if seed is None else dict(seed.services["refused"])
+    return ServiceCounts(
+        total=len(specs) + len(refused),
+        builtin=builtin,
+        compiled=len(specs) - builtin,
+        admitted=len(specs),
+        refused=FrozenDict(refused),
+    )
+
+
+def _tool_counts(system: System) -> ToolCounts:
+    reasons: Counter[str] = Counter()
+    total = 0
+    for name, blueprint in system.environment.blueprints.items():
+        total += len(system.reference.specs[name].tools)
+        reasons.update(item.reason.value for item in blueprint.quarantined.values())
+    quarantined = sum(reasons.values())
+    return ToolCounts(
+        total=total,
+        deterministic=total - quarantined,
+        simulated=0,
+        quarantined=quarantined,
+        reasons=FrozenDict(sorted(reasons.items())),
+    )
+
+
+def _verdict_counts(blamed: Blamed) -> VerdictCounts:
+    counts: Counter[str] = Counter()
+    for item in blamed.attributions.values():
+        verdict = item.verdict
+        if verdict.decision is Decision.BLAMED:
+            counts.update({blame.party.value for blame in verdict.blamed})
+        elif verdict.decision is Decision.CLEARED:
+            counts["clean"] += 1
+        else:
+            counts["undecided"] += 1
+    return VerdictCounts(attributed=len(blamed.attributions), **counts)
+
+
+def _tables(
+    system: System,
+    before: Rolled,
+    after: Rolled,
+    blamed: Blamed,
+    repaired: Repaired,
+    score: FaultScore,
+) -> Iterable[TrackedTable]:
+    def passes(rolled: Rolled, task_id: str) -> str:
+        group = [item.passed for item in rolled.scored.values() if item.task_id == task_id]
+        return f"{group.count(True)}/{len(group)}"
+
+    yield TrackedTable(
+        name="tasks",
+        columns=("task", "instruction", "steps", "passed before", "passed after"),
+        rows=[
+            (key, task.instruction, len(task.gold), passes(before, key), passes(after, key))
+            for key, task in system.tasks.items()
+        ],
+    )
+    yield TrackedTable(
+        name="verdicts",
+        columns=("rollout", "decision", "blamed", "place"),
+        rows=[
+            (
+                key,
+                item.verdict.decision.value,
+                ", ".join(blame.party.value for blame in item.verdict.blamed),
+                ", ".join(blame.place for blame in item.verdict.blamed),
+            )
+            for key, item in blamed.attributions.items()
+        ],
+    )
+    yield TrackedTable(
+        name="patches",
+        columns=("patch", "component", "artifact", "accepted", "reason", "operations"),
+        rows=[
+            (
+                item.patch.patch_id,
+                item.patch.component.value,
+                item.patch.artifact,
+                item.acceptance.accepted,
+                item.acceptance.reason,
+                json.dumps([to_json(operation) for operation in item.patch.operations]),
+            )
+            for item in repaired.decisions
+        ],
+    )
+    yield TrackedTable(
+        name="faults",
+        columns=("component", "place", "what", "found", "repaired"),
+        rows=[
+            (
+                item.fault.component.value,
+                item.fault.place,
+                item.fault.reason,
+                item.mode is not None,
+                item.repair is not None,
+            )
+            for item in score.outcomes
+        ],
+    )
+
+
+def _write(
+    context: RoundContext, summary: RoundSummary, page: str, tables: Iterable[TrackedTable]
+) -> None:
+    folder = context.folder.path
+    body = json.dumps(to_json(summary), indent=2, sort_keys=True) + "\n"
+    write_atomic(folder / "summary.json", body.encode(), point="summary")
+    write_atomic(folder / "report.html", page.encode(), point="report")
+    line = track_round(context.config, summary, tuple(tables), folder)
+    if line is not None:
+        context.console.line(line)

@@ -1,0 +1,138 @@
+"""Rollouts of a whole system: who plays which task with which seed, and what came of it.
+
+A rollout is the unit: once it is recorded it is never run again, and a broken one is data that
+neither stops nor delays its siblings. What a rollout does depends on its plan alone, never on how
+many run at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from components.artifacts import component_versions
+from components.environment.world import build_world
+from components.evaluator.rubric import score_group
+from components.harness.episode import run_rollout
+from components.harness.policy import RolloutPlan
+from components.megamcp.session import open_session
+from components.records.base import to_json
+from components.records.frozen import content_hash
+from components.records.system import System
+from components.records.trajectory import ScoredTrajectory, Trajectory
+from loop.build import PolicyFor, build_policy
+from loop.config import sizes_of
+from loop.context import RoundContext, live_tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """One pass over the tasks: trajectories and their scores, by rollout id, in order of id."""
+
+    trajectories: dict[str, Trajectory]
+    scored: dict[str, ScoredTrajectory]
+
+    def only(self, task_ids: tuple[str, ...]) -> Rolled:
+        """Return the part that belongs to these tasks."""
+        wanted = set(task_ids)
+        return Rolled(
+            {key: item for key, item in self.trajectories.items() if item.task_id in wanted},
+            {key: item for key, item in self.scored.items() if item.task_id in wanted},
+        )
+
+
+def roll_out(context: RoundContext, stage: str, system: System) -> Rolled:
+    """Run G rollouts of every live task and score them, group by group.
+
+    Args:
+        context: the open round.
+        stage: name of the stage; two passes of one round differ in it and share their seeds.
+        system: the system to run on.
+    """
+
+    def compute() -> dict[str, object]:
+        plans = list(plan_rollouts(context, system))
+        asyncio.run(_run_missing(context, stage, system, plans))
+        _score_missing(context, stage, system)
+        return {
+            "rollouts": {key: content_hash(body) for key, body in _units(context, stage).items()},
+            "scores": {key: content_hash(body) for key, body in _units(context, f"{stage}.score").items()},
+        }
+
+    context.folder.run_stage(stage, compute)
+    trajectories = {
+        key: Trajectory.model_validate(body) for key, body in _units(context, stage).items()
+    }
+    groups = _units(context, f"{stage}.score").values()
+    scored = [ScoredTrajectory.model_validate(body) for group in groups for body in group]
+    return Rolled(trajectories, {item.rollout_id: item for item in sorted(scored, key=_rollout_id)})
+
+
+def plan_rollouts(context: RoundContext, system: System) -> Iterator[RolloutPlan]:
+    """Yield the plan of every rollout; seeds depend on run seed, round, task and index alone."""
+    versions = component_versions(system)
+    for task_id in live_tasks(system):
+        for index in range(sizes_of(context.config).group_size):
+            name = f"{context.config.seed}:{context.number}:{task_id}:{index}"
+            yield RolloutPlan(
+                rollout_id=f"{task_id}-{index:02d}",
+                task_id=task_id,
+                group_index=index,
+                seed=int(content_hash(name)[:12], 16),
+                component_hashes=versions,
+            )
+
+
+async def _run_missing(
+    context: RoundContext, stage: str, system: System, plans: list[RolloutPlan]
+) -> None:
+    """Run what is not recorded yet, `rollout.concurrency` at once, each recorded as it ends."""
+    done = _units(context, stage)
+    missing = [plan for plan in plans if plan.rollout_id not in done]
+    waiting, finished = iter(missing), len(plans) - len(missing)
+    make_policy = build_policy(context.config.policy)
+    context.console.progress(stage, finished, len(plans))
+
+    async def work() -> None:
+        nonlocal finished
+        for plan in waiting:
+            trajectory = await _one_rollout(system, plan, make_policy)
+            context.folder.units.put(stage, plan.rollout_id, to_json(trajectory))
+            finished += 1
+            context.console.progress(stage, finished, len(plans))
+
+    workers = min(context.config.rollout.concurrency, len(plans))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(workers):
+            group.create_task(work())
+
+
+async def _one_rollout(
+    system: System, plan: RolloutPlan, make_policy: PolicyFor
+) -> Trajectory:
+    task = system.tasks[plan.task_id]
+    world = build_world(system, task.world)
+    session = open_session(world, None, plan.rollout_id)
+    return await run_rollout(system, world, task, make_policy(task, plan.seed), plan, session)
+
+
+def _score_missing(context: RoundContext, stage: str, system: System) -> None:
+    """Score the groups that have no scores yet; a group is a unit."""
+    units, score_stage = context.folder.units, f"{stage}.score"
+    groups: dict[str, list[Trajectory]] = {}
+    for body in units.done(stage).values():
+        trajectory = Trajectory.model_validate(body)
+        groups.setdefault(trajectory.task_id, []).append(trajectory)
+    done = units.done(score_stage)
+    for task_id in sorted(set(groups) - set(done)):
+        scored = score_group(system, system.tasks[task_id], groups[task_id])
+        units.put(score_stage, task_id, [to_json(item) for item in scored])
+
+
+def _units(context: RoundContext, stage: str) -> dict[str, object]:
+    return context.folder.units.done(stage)
+
+
+def _rollout_id(item: ScoredTrajectory) -> str:
+    return item.rollout_id

@@ -1,0 +1,87 @@
+"""One round of the loop, in order, on one page.
+
+    system  <- the ledger's version after the round before
+    grow       new tasks where there are too few; gates admit
+    rollout    G trajectories a task, scored criterion by criterion
+    attribute  every failure and the audited successes -> evidence -> verdict
+    repair     failure modes -> candidate patches -> kept or rolled back by replay
+    reeval     the same tasks and seeds on the repaired system
+    report     summary, page, tracking
+
+A finished stage is read back, never run again; inside a stage the same holds for each unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from loop.blame import attribute
+from loop.config import RunConfig
+from loop.console import Console
+from loop.context import RoundContext, live_tasks
+from loop.grow import grow, warn_of_keys_without_effect
+from loop.ledger import Ledger, load_system
+from loop.repair import repair
+from loop.reporting import report_round, report_seed
+from loop.rollouts import roll_out
+from loop.seed_round import build_seed
+
+
+@dataclass(frozen=True, slots=True)
+class RoundResult:
+    """Where a round left its files."""
+
+    number: int
+    folder: Path
+    was_finished: bool
+    """True when there was nothing to do."""
+
+    @property
+    def report_path(self) -> Path:
+        """The page that a person reads."""
+        return self.folder / "report.html"
+
+
+def evolve(config: RunConfig, console: Console) -> RoundResult:
+    """Run one round, and round 0 before it when it is missing.
+
+    Raises:
+        LedgerError: the round cannot run in this folder, now, with this configuration.
+    """
+    ledger = Ledger(Path(config.runs_dir), config.run)
+    with ledger.locked():
+        number = ledger.next_round() if config.round is None else config.round
+        ledger.refuse_gap(number)
+        if number == 0 or not ledger.is_finished(0):
+            result = _run_seed_round(ledger, config, console)
+        return _run_round(ledger, number, config, console) if number else result
+
+
+def _run_seed_round(ledger: Ledger, config: RunConfig, console: Console) -> RoundResult:
+    with ledger.open_round(0, config) as folder:
+        was_finished = folder.is_finished
+        if not was_finished:
+            context = RoundContext(0, config, folder, console)
+            seed = build_seed(context)
+            report_seed(context, seed)
+            folder.finish()
+        return RoundResult(0, folder.path, was_finished)
+
+
+def _run_round(ledger: Ledger, number: int, config: RunConfig, console: Console) -> RoundResult:
+    with ledger.open_round(number, config) as folder:
+        was_finished = folder.is_finished
+        if not was_finished:
+            context = RoundContext(number, config, folder, console)
+            warn_of_keys_without_effect(context)
+            start = load_system(folder.store, folder.system_version())
+            system = grow(context, start)
+            before = roll_out(context, "rollout", system)
+            blamed = attribute(context, system, before)
+            repaired = repair(context, system, before, blamed)
+            after = roll_out(context, "reeval", repaired.system)
+            kept = before.only(live_tasks(repaired.system))
+            report_round(context, system, before, blamed, repaired, kept, after)
+            folder.finish()
+        return RoundResult(number, folder.path, was_finished)

@@ -1,0 +1,101 @@
+"""Round 0: the seed system. Services, tasks with their certificates, and the planted faults if any.
+
+Faults are planted last, after every certificate has recorded the clean system. Which they are is
+kept in the round's `planted.json`, and only the report reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attribution.config import DemoFaults
+from attribution.faults import demo_faults, plant
+from components.durable import write_atomic
+from components.harness.defaults import default_harness
+from components.records.base import to_json
+from components.records.frozen import canonical_json
+from components.records.rubric import EvaluatorSettings
+from components.records.system import Evaluator, System
+from loop.composing import compose_tasks
+from loop.config import RunConfig, sizes_of
+from loop.context import RoundContext
+from loop.services import build_services
+
+PLANTED = "planted.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRound:
+    """The seed system and the counts of its making."""
+
+    system: System
+    services: dict[str, object]
+    """`compiled`, `refused` and `gate_tests` as JSON."""
+    tasks: dict[str, object]
+    """`drafted` and `rejected` as JSON."""
+
+
+def build_seed(context: RoundContext) -> SeedRound:
+    """Build the seed system, stage by stage."""
+    services = context.folder.run_stage("services", lambda: _services(context))
+    tasks = context.folder.run_stage("tasks", lambda: _tasks(context, services["system"]))
+    planted = context.folder.run_stage("faults", lambda: _faults(context, tasks["system"]))
+    return SeedRound(
+        context.load(planted["system"]),
+        {key: services[key] for key in ("compiled", "refused", "gate_tests")},
+        {key: tasks[key] for key in ("drafted", "rejected")},
+    )
+
+
+def _services(context: RoundContext) -> dict[str, object]:
+    built = build_services(context.config, context.console)
+    settings = EvaluatorSettings(completion_lambda=context.config.evaluator.completion_lambda)
+    system = System(
+        environment=built.environment,
+        harness=_harness(context.config),
+        evaluator=Evaluator(settings=settings),
+        reference=built.reference,
+    )
+    return {
+        "system": context.keep(system),
+        "compiled": list(built.compiled),
+        "refused": built.refused,
+        "gate_tests": built.gate_tests,
+    }
+
+
+def _harness(config: RunConfig) -> object:
+    seed = default_harness()
+    chosen = config.harness
+    limits = {
+        key: value
+        for key, value in (
+            ("max_turns", chosen.max_turns),
+            ("max_observation_chars", chosen.max_observation_chars),
+        )
+        if value is not None
+    }
+    update: dict[str, object] = {"limits": seed.limits.model_copy(update=limits)}
+    if chosen.tool_style is not None:
+        update["tool_style"] = chosen.tool_style
+    return seed.model_copy(update=update)
+
+
+def _tasks(context: RoundContext, services: object) -> dict[str, object]:
+    wanted = sizes_of(context.config).num_tasks
+    composed = compose_tasks(context, "tasks", context.load(services), wanted)
+    return {
+        "system": context.keep(composed.system),
+        "drafted": composed.drafted,
+        "rejected": composed.rejected,
+    }
+
+
+def _faults(context: RoundContext, tasks: object) -> dict[str, object]:
+    system = context.load(tasks)
+    faults = ()
+    if isinstance(context.config.faults, DemoFaults):
+        faults = demo_faults(system, context.config.seed)
+    sealed = {"faults": [to_json(fault) for fault in faults], "clean": tasks}
+    write_atomic(context.folder.path / PLANTED, canonical_json(sealed), point="planted")
+    return {"system": context.keep(plant(system, faults))}

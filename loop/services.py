@@ -1,0 +1,135 @@
+"""The services of a system: built-in ones, and those compiled from live MCP servers; all gated."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from components.environment.catalog_loader import (
+    builtin_services,
+    load_contract,
+    load_reactions,
+    load_service,
+)
+from components.environment.compiler import compile_spec
+from components.environment.gates import admit_service
+from components.environment.ingest import list_servers
+from components.errors import ConfigError, SynthesisError
+from components.records.blueprint import Blueprint, SeedData
+from components.records.frozen import FrozenDict
+from components.records.spec import ServiceSpec
+from components.records.system import Environment, Reference
+from loop.config import RunConfig
+from loop.console import Console
+from loop.verbs import nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A service before its gates."""
+
+    spec: ServiceSpec
+    blueprint: Blueprint
+    seed: SeedData
+    is_compiled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The admitted services, and what became of the others."""
+
+    environment: Environment
+    reference: Reference
+    compiled: tuple[str, ...]
+    refused: dict[str, str]
+    """Service or server -> why it is not there."""
+    gate_tests: int
+    """Gate tests that were run."""
+
+
+def build_services(config: RunConfig, console: Console) -> Services:
+    """Load, list, compile and gate every service that the configuration names.
+
+    Raises:
+        ConfigError: an unknown built-in service, or none admitted.
+        SpecError: the `mcpServers` file cannot be read.
+    """
+    refused: dict[str, str] = {}
+    candidates = [_builtin(name) for name in config.environment.services]
+    candidates += _compiled(config, console, refused)
+    specs: dict[str, ServiceSpec] = {}
+    blueprints: dict[str, Blueprint] = {}
+    seeds: dict[str, SeedData] = {}
+    compiled, tests = [], 0
+    for number, candidate in enumerate(candidates, start=1):
+        name = candidate.spec.service
+        admission = admit_service(candidate.spec, candidate.blueprint, candidate.seed)
+        tests += admission.tests_run
+        console.progress("services", number, len(candidates))
+        if not admission.admitted:
+            refused[name] = admission.reason
+            continue
+        specs[name], seeds[name] = candidate.spec, candidate.seed
+        blueprints[name] = admission.blueprint
+        compiled += [name] if candidate.is_compiled else []
+    for name, reason in sorted(refused.items()):
+        console.line(f"service {name} was not admitted: {reason}")
+    if not specs:
+        raise ConfigError(
+            "no service was admitted; name some in environment.services or environment.mcp_config"
+        )
+    environment = Environment(
+        blueprints=FrozenDict(blueprints), seeds=FrozenDict(seeds), reactions=load_reactions()
+    )
+    reference = Reference(specs=FrozenDict(specs), contract=load_contract())
+    return Services(
+        environment=environment,
+        reference=reference,
+        compiled=tuple(sorted(compiled)),
+        refused=refused,
+        gate_tests=tests,
+    )
+
+
+def _builtin(name: str) -> Candidate:
+    known = builtin_services()
+    if name not in known:
+        near = nearest(name, list(known)) or known[0]
+        raise ConfigError(
+            f"environment.services: there is no built-in service '{name}' "
+            f"(known: {', '.join(known)}); did you mean '{near}'?"
+        )
+    loaded = load_service(name)
+    return Candidate(
+        spec=loaded.spec, blueprint=loaded.blueprint, seed=loaded.seed, is_compiled=False
+    )
+
+
+def _compiled(config: RunConfig, console: Console, refused: dict[str, str]) -> list[Candidate]:
+    path = config.environment.mcp_config
+    if path is None:
+        return []
+    settings = config.environment
+    listed = asyncio.run(list_servers(Path(path), settings.timeout_seconds))
+    taken, candidates = set(settings.services), []
+    for server in listed:
+        if server.spec is None:
+            refused[server.name] = server.error
+            continue
+        name = server.spec.service
+        if name in taken:
+            refused[server.name] = f"there is a service '{name}' already; rename the server"
+            continue
+        taken.add(name)
+        try:
+            blueprint, seed, _why = compile_spec(server.spec)
+        except SynthesisError as error:
+            refused[name] = str(error)
+            continue
+        candidates.append(
+            Candidate(spec=server.spec, blueprint=blueprint, seed=seed, is_compiled=True)
+        )
+        offered = len(blueprint.tools) - len(blueprint.quarantined)
+        console.line(f"service {name}: {offered} of {len(server.spec.tools)} tools compiled")
+    return candidates

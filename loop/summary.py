@@ -1,0 +1,165 @@
+"""`summary.json`: what a round did, in counts with their denominators.
+
+Everything here is decided by the recorded units of the round, so that a round that was killed and
+resumed has the same summary as one that was not; only `run` and `seconds` may differ.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import Field
+
+from components.records.base import Record
+from components.records.frozen import FrozenDict
+
+
+class ServiceCounts(Record):
+    """Services of the system."""
+
+    total: int
+    builtin: int
+    compiled: int
+    """Made from the specification of a live MCP server."""
+    admitted: int
+    refused: FrozenDict[str, str] = FrozenDict()
+    """Service -> why it was not admitted."""
+
+
+class ToolCounts(Record):
+    """Tools of the admitted services."""
+
+    total: int
+    deterministic: int
+    simulated: int
+    """Answered by a world model; none here."""
+    quarantined: int
+    reasons: FrozenDict[str, int] = FrozenDict()
+    """Reason of quarantine -> tools."""
+
+
+class TaskCounts(Record):
+    """Tasks of the system."""
+
+    drafted: int
+    certified: int
+    rejected: FrozenDict[str, int]
+    """Reason -> drafts that did not become tasks."""
+    retired: int = 0
+
+
+class RolloutCounts(Record):
+    """Rollouts of the round's first pass."""
+
+    total: int
+    passed: int
+    failed: int
+    unscored: int
+
+
+class VerdictCounts(Record):
+    """Verdicts by the component blamed; a verdict may name two components."""
+
+    attributed: int
+    """Rollouts that were looked at: every failure and the audited successes."""
+    environment: int = 0
+    task: int = 0
+    harness: int = 0
+    evaluator: int = 0
+    policy: int = 0
+    undecided: int = 0
+    clean: int = 0
+    """Audited successes against which nothing speaks."""
+
+
+class FaultCounts(Record):
+    """Planted defects, and what became of them; all zero on a clean system."""
+
+    planted: int
+    found: int
+    missed: int
+    wrongly_blamed: int
+    """Failure modes that blame a place where nothing was planted."""
+    repaired: int
+
+
+class PatchCounts(Record):
+    """Candidate patches."""
+
+    proposed: int
+    accepted: int
+    rolled_back: int
+
+
+class PassRate(Record):
+    """Passes of the scored rollouts of one pass over the tasks."""
+
+    rollouts: int
+    scored: int
+    passed: int
+    rate: float | None
+    """passed / scored; None when nothing was scored."""
+    low: float | None
+    """Lower end of the 95 % Wilson interval."""
+    high: float | None
+
+
+class Reevaluation(Record):
+    """The same tasks and seeds before and after the accepted patches."""
+
+    before: PassRate
+    after: PassRate
+
+
+class RoundSummary(Record):
+    """One round in figures."""
+
+    schema_version: int = Field(default=1, ge=1, le=1)
+    run: str
+    round: int
+    seed: int
+    policy: str
+    """Version of the policy; `scripted...` is a simulation, not a model."""
+    policy_simulated: bool
+    system_before: str
+    """Hash of the system that the round started from."""
+    system_after: str
+    services: ServiceCounts
+    tools: ToolCounts
+    tasks: TaskCounts
+    rollouts: RolloutCounts
+    verdicts: VerdictCounts
+    faults: FaultCounts
+    patches: PatchCounts
+    reeval: Reevaluation | None
+    """None for round 0, which rolls nothing out."""
+    training: None = None
+    """No training stage in this version."""
+    seconds: FrozenDict[str, float]
+    """Wall time by stage, over all starts of the round."""
+
+
+def pass_rate(outcomes: list[bool | None]) -> PassRate:
+    """Count outcomes (None: unscored) and give the 95 % Wilson interval of the rate.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference
+    (1927); siblings of one task are not independent, so the true interval is wider.
+    """
+    scored = [outcome for outcome in outcomes if outcome is not None]
+    count, passed = len(scored), sum(scored)
+    if not count:
+        return PassRate(
+            rollouts=len(outcomes), scored=0, passed=0, rate=None, low=None, high=None
+        )
+    z, share = 1.959964, passed / count
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    spread = math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    half = spread * z / (1 + z * z / count)
+    return PassRate(
+        rollouts=len(outcomes),
+        scored=count,
+        passed=passed,
+        rate=round(share, 6),
+        low=round(max(0.0, middle - half), 6),
+        high=round(min(1.0, middle + half), 6),
+    )

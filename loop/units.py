@@ -1,0 +1,97 @@
+"""The units of a round that are done (a rollout, a task, a verdict), a committed row each.
+
+A stage asks what is done, computes the rest, and puts each unit as it ends; after `kill -9` only
+what was in flight is computed again. A unit that is there is never replaced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from components.durable import open_database, transaction
+from components.errors import LedgerError
+from components.records.frozen import canonical_json
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS units (
+    stage TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL, sha TEXT NOT NULL,
+    PRIMARY KEY (stage, key)
+) WITHOUT ROWID;
+"""
+
+
+class UnitLog:
+    """The units of one round, in one SQLite file. Used by one thread; closed when its round is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._readable():
+            self._database = open_database(path, _SCHEMA)
+
+    def __enter__(self) -> UnitLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was put is there already."""
+        self._database.close()
+
+    def done(self, stage: str) -> dict[str, Any]:
+        """Return the bodies of a stage's units by key, in the order of the keys.
+
+        Raises:
+            LedgerError: the file, or one unit in it, is damaged.
+        """
+        units: dict[str, Any] = {}
+        with self._readable():
+            rows = self._database.execute(
+                "SELECT key, body, sha FROM units WHERE stage = ? ORDER BY key", (stage,)
+            ).fetchall()
+        for key, body, sha in rows:
+            if not isinstance(body, bytes) or hashlib.sha256(body).hexdigest() != sha:
+                raise LedgerError(f"unit {stage}/{key} in {self.path} is damaged; {_MEND}")
+            units[key] = json.loads(body)
+        return units
+
+    def put(self, stage: str, key: str, body: Any) -> None:
+        """Keep one unit; it is on disk when this returns."""
+        self.put_many(stage, {key: body})
+
+    def put_many(self, stage: str, bodies: Mapping[str, Any]) -> None:
+        """Keep several units in one commit: all of them or none."""
+        rows = []
+        for key in sorted(bodies):
+            data = canonical_json(bodies[key])
+            rows.append((stage, key, data, hashlib.sha256(data).hexdigest()))
+        with self._readable(), transaction(self._database, point="units.put"):
+            self._database.executemany(
+                "INSERT INTO units VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows
+            )
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:  # a full disk, a folder that is read-only
+            raise LedgerError(
+                f"{self.path} cannot be used ({error}); mend that, then run the same command again"
+            ) from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise LedgerError(f"{self.path} is damaged ({error}); {_MEND}") from error
+
+
+_MEND = "remove the round's folder to run this round from its start"

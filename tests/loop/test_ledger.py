@@ -1,0 +1,281 @@
+"""Rounds on disk: resumed, never repeated, never with a gap, another configuration or a second
+driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.errors import LedgerError
+from components.records.base import hash_record, to_json
+from loop.config import RunConfig
+from loop.ledger import Ledger, load_system, save_system
+from loop.ledger_files import config_changes
+from loop.store import Store
+from tests.loop.configs import run_config
+from tests.loop.toy_round import toy_system
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def config() -> RunConfig:
+    return run_config()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path, "mine")
+
+
+def finish(ledger: Ledger, number: int, config: RunConfig, **bodies: Any) -> None:
+    with ledger.locked(), ledger.open_round(number, config) as folder:
+        for name, body in bodies.items():
+            folder.run_stage(name, partial(dict, body))
+        folder.finish()
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_finished_stage_is_read_back_and_not_computed(ledger: Ledger, config: RunConfig) -> None:
+    calls = []
+
+    def compute() -> dict[str, Any]:
+        calls.append(1)
+        return {"pair": (1, 2)}
+
+    results = []
+    for _ in range(2):
+        with ledger.locked(), ledger.open_round(0, config) as folder:
+            results.append(folder.run_stage("rollout", compute))
+
+    assert results == [{"pair": [1, 2]}, {"pair": [1, 2]}]
+    assert len(calls) == 1
+
+
+def test_a_finished_round_is_recognised(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config, rollout={"n": 1})
+
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        assert folder.is_finished
+        assert folder.stage_result("rollout") == {"n": 1}
+        assert folder.stage_result("never") is None
+    assert ledger.next_round() == 1
+
+
+def test_the_manifest_tells_versions_in_and_out(ledger: Ledger, config: RunConfig) -> None:
+    versions = [save_system(ledger.store, toy_system(prompt)) for prompt in ("one", "two")]
+    finish(ledger, 0, config, build={"system": to_json(versions[0])}, count={"n": 1})
+    finish(ledger, 1, config, repair={"system": to_json(versions[1])})
+
+    first, second = ledger.manifest(0), ledger.manifest(1)
+    assert first is not None
+    assert second is not None
+    build, count = first.stages
+    assert (build.system_in, build.system_out) == (None, hash_record(versions[0]))
+    assert count.system_in == count.system_out == build.system_out
+    assert second.parent == hash_record(first)
+    assert second.system == build.system_out
+    (repair,) = second.stages
+    assert repair.versions_in["harness"] != repair.versions_out["harness"]
+    assert repair.versions_in["task"] == repair.versions_out["task"]
+
+
+def test_a_gap_is_refused_and_nothing_is_made(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config)
+    finish(ledger, 1, config)
+    before = tree(ledger.folder)
+
+    with pytest.raises(
+        LedgerError,
+        match=r"round 3 cannot start: round 2 of run 'mine' is not finished; run \+round=2 first",
+    ):
+        ledger.refuse_gap(3)
+    with pytest.raises(LedgerError, match="round 3 cannot start"), ledger.open_round(3, config):
+        pass
+
+    assert tree(ledger.folder) == before
+
+
+def test_round_0_may_be_missing_when_round_1_is_asked_for(ledger: Ledger) -> None:
+    ledger.refuse_gap(1)
+
+    assert not ledger.folder.exists()
+
+
+def test_an_unfinished_round_0_is_not_passed_over(ledger: Ledger, config: RunConfig) -> None:
+    with ledger.locked(), ledger.open_round(0, config):
+        pass
+
+    with (
+        pytest.raises(LedgerError, match=r"round 0 .* is not finished"),
+        ledger.open_round(1, config),
+    ):
+        pass
+
+
+def test_a_changed_configuration_is_refused_with_its_difference(
+    ledger: Ledger, config: RunConfig
+) -> None:
+    finish(ledger, 0, config)
+    with ledger.locked(), ledger.open_round(1, config):
+        pass
+    before = tree(ledger.folder)
+    changed = run_config("task.k=1", "policy.error_rates.skip_step=0.5", "task.domains=[mail]")
+
+    with pytest.raises(LedgerError) as caught, ledger.open_round(1, changed):
+        pass
+
+    text = str(caught.value)
+    assert "task.k: 2 -> 1" in text
+    assert "policy.error_rates.skip_step: 0.06 -> 0.5" in text
+    assert 'task.domains: [] -> ["mail"]' in text
+    assert "\n" not in text
+    assert tree(ledger.folder) == before
+
+
+def test_another_group_is_shown_key_by_key(config: RunConfig) -> None:
+    other = run_config("policy=openai", "policy.model=m")
+
+    changes = {change.key: change for change in config_changes(to_json(config), to_json(other))}
+
+    assert changes["policy.kind"].new == "openai"
+    assert changes["policy.model"].old == "(absent)"
+
+
+def test_keys_that_change_no_result_may_change(ledger: Ledger, config: RunConfig) -> None:
+    with ledger.locked(), ledger.open_round(0, config):
+        pass
+    other = run_config("tracking=none", "rollout.concurrency=1", "out=x.json", "round=0")
+
+    with ledger.locked(), ledger.open_round(0, other) as folder:
+        assert not folder.is_finished
+
+
+def test_between_rounds_the_configuration_may_change_and_this_is_recorded(
+    ledger: Ledger, config: RunConfig
+) -> None:
+    finish(ledger, 0, config)
+
+    finish(ledger, 1, run_config("seed=9"))
+
+    manifest = ledger.manifest(1)
+    assert manifest is not None
+    assert [(item.key, item.old, item.new) for item in manifest.config_changes] == [("seed", 0, 9)]
+
+
+def test_a_second_driver_is_refused_and_the_lock_goes_with_its_process(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time\nfrom pathlib import Path\nfrom loop.ledger import Ledger\n"
+            "with Ledger(Path(sys.argv[1]), 'mine').locked():\n"
+            "    print('held', flush=True)\n    time.sleep(60)",
+            str(tmp_path),
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+
+    told = f"run 'mine' is being driven by process {holder.pid}"
+    with pytest.raises(LedgerError, match=told), ledger.locked():
+        pass
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+
+    with ledger.locked():
+        assert (ledger.folder / "lock").read_text() == f"{os.getpid()}\n"
+
+
+def test_a_truncated_manifest_is_one_clear_error(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config)
+    path = ledger.round_path(0) / "manifest.json"
+    path.write_bytes(path.read_bytes()[:40])
+
+    with pytest.raises(LedgerError) as caught, ledger.open_round(0, config):
+        pass
+
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_manifest_of_another_form_is_one_clear_error(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config)
+    path = ledger.round_path(0) / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": 99}))
+
+    with pytest.raises(LedgerError, match=r"manifest.json is damaged \(schema_version"):
+        ledger.manifest(0)
+
+
+def test_an_edited_parent_is_found(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config)
+    finish(ledger, 1, config)
+    path = ledger.round_path(0) / "manifest.json"
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
+
+    with (
+        pytest.raises(LedgerError, match="was made after another round 0"),
+        ledger.open_round(1, config),
+    ):
+        pass
+
+
+def test_a_damaged_result_is_one_clear_error(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config, rollout={"n": 1})
+    (path,) = ledger.store.folder.rglob("*.json")
+    path.write_bytes(b'{"n":2}')
+
+    with ledger.open_round(0, config) as folder, pytest.raises(LedgerError, match="is damaged"):
+        folder.stage_result("rollout")
+
+
+def test_a_missing_config_is_not_made_up_again(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config)
+    (ledger.round_path(0) / "config.json").unlink()
+
+    with pytest.raises(LedgerError, match=r"config\.json is damaged"), ledger.open_round(0, config):
+        pass
+
+
+def test_seconds_are_kept_apart_from_what_is_hashed(ledger: Ledger, config: RunConfig) -> None:
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        folder.run_stage("rollout", lambda: {"n": 1})
+
+        assert set(folder.seconds()) == {"rollout"}
+    assert "seconds" not in (ledger.round_path(0) / "manifest.json").read_text()
+
+
+def test_a_system_comes_back_as_it_was_kept(tmp_path: Path) -> None:
+    store, system = Store(tmp_path), toy_system("h\u00e9")
+
+    version = save_system(store, system)
+
+    assert load_system(store, version) == system
+    assert set(version.components) == {"environment", "task", "harness", "evaluator"}
+
+
+def test_systems_share_the_artifacts_that_are_equal(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    save_system(store, toy_system("one"))
+    before = len(list(tmp_path.rglob("*.json")))
+
+    save_system(store, toy_system("two"))
+
+    assert len(list(tmp_path.rglob("*.json"))) == before + 2  # the harness and the version itself

@@ -1,0 +1,67 @@
+"""The unit log: what was put is there, once, and damage is told."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from components.errors import LedgerError
+from loop.units import UnitLog
+
+
+def test_units_come_back_by_stage_in_the_order_of_their_keys(tmp_path: Path) -> None:
+    path = tmp_path / "units.sqlite"
+    with UnitLog(path) as units:
+        units.put("rollout", "b", {"text": "\u4e2d \ud800"})
+        units.put_many("rollout", {"c": [1], "a": None})
+        units.put("score", "a", 1)
+
+    with UnitLog(path) as units:
+        found = units.done("rollout")
+
+    assert list(found.items()) == [("a", None), ("b", {"text": "\u4e2d \ud800"}), ("c", [1])]
+
+
+def test_a_unit_that_is_there_is_never_replaced(tmp_path: Path) -> None:
+    with UnitLog(tmp_path / "units.sqlite") as units:
+        units.put("rollout", "a", 1)
+        units.put("rollout", "a", 2)
+
+        assert units.done("rollout") == {"a": 1}
+
+
+def test_a_batch_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    with UnitLog(tmp_path / "units.sqlite") as units:
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            units.put_many("rollout", {"a": 1, "b": float("nan")})
+
+        assert units.done("rollout") == {}
+
+
+def test_a_changed_unit_is_told_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "units.sqlite"
+    with UnitLog(path) as units:
+        units.put("rollout", "r1", {"passed": False})
+    database = sqlite3.connect(path)
+    database.execute("UPDATE units SET body = CAST('{\"passed\":true}' AS BLOB)")
+    database.commit()
+    database.close()
+
+    with (
+        UnitLog(path) as units,
+        pytest.raises(LedgerError, match=r"unit rollout/r1 in .* is damaged"),
+    ):
+        units.done("rollout")
+
+
+def test_a_file_that_is_no_database_is_one_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "units.sqlite"
+    path.write_bytes(b"not a database at all, " * 100)
+
+    with pytest.raises(LedgerError) as caught:
+        UnitLog(path)
+
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
