@@ -10,9 +10,9 @@ pass to a file, which lists the points there are.
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,16 +46,16 @@ def write_atomic(path: Path, data: bytes, *, point: str) -> None:
         point: name of the failpoints around the rename (`<point>.before`, `<point>.after`).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(6)}.tmp"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         failpoint(f"{point}.before")
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
     failpoint(f"{point}.after")

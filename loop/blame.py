@@ -6,9 +6,11 @@ A verdict is the unit. Which successes are audited depends on the run's seed and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from attribution.attribute import attribute_trajectory
 from attribution.modes import failure_modes
+
 from attribution.records import Attribution, FailureMode
 from components.records.base import to_json
 from components.records.frozen import content_hash
@@ -32,7 +34,7 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
     """Attribute the rollouts that are to be looked at, and group the verdicts."""
     chosen = [key for key, scored in rolled.scored.items() if _is_chosen(context, scored)]
 
-    def compute() -> dict[str, object]:
+    def compute() -> dict[str, Any]:
         units = context.folder.units
         done = units.done(STAGE)
         for number, key in enumerate(chosen):

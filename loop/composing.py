@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
+
+from components.task.compose import ComposedTask, compose_task
 
 from components.errors import ConfigError
 from components.records.base import to_json
@@ -11,7 +14,6 @@ from components.records.frozen import FrozenDict
 from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
-from components.task.compose import ComposedTask, compose_task
 from loop.context import RoundContext
 
 DUPLICATE = "duplicate"
@@ -87,7 +89,7 @@ def _with_tasks(system: System, added: list[ComposedTask]) -> System:
     )
 
 
-def _as_json(draft: ComposedTask | RejectedDraft) -> dict[str, object]:
+def _as_json(draft: ComposedTask | RejectedDraft) -> dict[str, Any]:
     if isinstance(draft, RejectedDraft):
         return {"rejected": to_json(draft)}
     return {
@@ -97,7 +99,7 @@ def _as_json(draft: ComposedTask | RejectedDraft) -> dict[str, object]:
     }
 
 
-def _from_json(body: dict[str, object]) -> ComposedTask | RejectedDraft:
+def _from_json(body: dict[str, Any]) -> ComposedTask | RejectedDraft:
     if "rejected" in body:
         return RejectedDraft.model_validate(body["rejected"])
     return ComposedTask(

@@ -101,7 +101,7 @@ class RunConfig(Config):
     scale: Scale
     """One dial for sizes left null: smoke 6 tasks x 2 rollouts, small 32 x 4, full 200 x 8."""
     out: str | None
-    """File that the result is also written to, as JSON; null: none."""
+    """File that the round's summary is also written to, as JSON; null: none."""
     environment: EnvironmentConfig
     """Services."""
     task: TaskConfig

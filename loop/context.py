@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from components.records.base import to_json
+from components.records.system import System
 from loop.config import RunConfig
 from loop.console import Console
 from loop.ledger import RoundFolder, load_system, save_system
 from loop.ledger_records import SystemVersion
-from components.records.base import to_json
-from components.records.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,11 @@ class RoundContext:
     folder: RoundFolder
     console: Console
 
-    def keep(self, system: System) -> dict[str, object]:
+    def keep(self, system: System) -> dict[str, Any]:
         """Keep a system in the store and return its version as JSON, for a stage's result."""
         return to_json(save_system(self.folder.store, system))
 
-    def load(self, version: object) -> System:
+    def load(self, version: Any) -> System:
         """Return the system of a version that `keep` returned."""
         return load_system(self.folder.store, SystemVersion.model_validate(version))
 

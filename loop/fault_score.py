@@ -1,4 +1,5 @@
-"""How well the round did against the faults that were planted: the report's business, nobody else's.
+"""How well the round did against the faults that were planted: the report's business, nobody
+else's.
 
 Found: a failure mode blames the fault's component at its place. Repaired: found, and an accepted
 patch changed that place without taking the thing out of service. Wrongly blamed: a failure mode
@@ -98,6 +99,8 @@ def _places(patch: Patch) -> list[str]:
 def _meet(left: str, right: str) -> bool:
     """Return whether one place contains the other."""
     shorter, longer = sorted((left, right), key=len)
-    return longer == shorter or longer.startswith(shorter.rstrip("/") + "/") or (
-        shorter.endswith("#") and longer.startswith(shorter)
+    return (
+        longer == shorter
+        or longer.startswith(shorter.rstrip("/") + "/")
+        or (shorter.endswith("#") and longer.startswith(shorter))
     )

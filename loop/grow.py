@@ -6,6 +6,8 @@ of `task`. Keys that shaped the seed system and shape nothing later are named in
 
 from __future__ import annotations
 
+from typing import Any
+
 from components.records.system import System
 from loop.composing import compose_tasks
 from loop.config import sizes_of
@@ -18,7 +20,7 @@ SEED_KEYS = ("environment.", "harness.", "evaluator.", "faults.")
 def grow(context: RoundContext, system: System) -> System:
     """Return the system with as many live tasks as the configuration asks for."""
 
-    def compute() -> dict[str, object]:
+    def compute() -> dict[str, Any]:
         missing = max(0, sizes_of(context.config).num_tasks - len(live_tasks(system)))
         if not missing:
             return {"system": context.keep(system), "drafted": 0, "certified": 0, "rejected": {}}

@@ -8,15 +8,17 @@ patch lapses is made anew by probing, and is recorded apart from the patch.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from attribution.accept import decide
 from attribution.patchers.propose import propose
+
 from attribution.records import AcceptanceRecord, FailureMode, Party
 from components.artifacts import apply_patch
 from components.records.base import Record, to_json
+from components.records.frozen import FrozenDict
 from components.records.patch import Patch
 from components.records.system import System
-from components.records.frozen import FrozenDict
 from loop.blame import Blamed
 from loop.context import RoundContext
 from loop.rollouts import Rolled
@@ -44,7 +46,7 @@ def repair(context: RoundContext, system: System, rolled: Rolled, blamed: Blamed
     """Try to mend every failure mode that blames a component."""
     modes = [mode for mode in blamed.modes if mode.party is not Party.POLICY]
 
-    def compute() -> dict[str, object]:
+    def compute() -> dict[str, Any]:
         units, done = context.folder.units, context.folder.units.done(STAGE)
         current = system
         for number, mode in enumerate(modes):
@@ -65,9 +67,7 @@ def _try_mode(
     context: RoundContext, system: System, rolled: Rolled, blamed: Blamed, mode: FailureMode
 ) -> list[Decided]:
     """Propose patches for one mode and decide them in turn, until one is accepted."""
-    evidence = tuple(
-        item for key in mode.rollouts for item in blamed.attributions[key].evidence
-    )
+    evidence = tuple(item for key in mode.rollouts for item in blamed.attributions[key].evidence)
     examples = tuple((rolled.trajectories[key], rolled.scored[key]) for key in mode.rollouts)
     decisions = []
     patches = propose(system, mode, evidence)[: context.config.attribution.patches_per_mode]

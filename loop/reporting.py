@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from attribution.records import Decision
 from components.artifacts import component_versions
@@ -124,7 +125,7 @@ def report_round(
     return summary
 
 
-def _common(context: RoundContext, before: System, after: System) -> dict[str, object]:
+def _common(context: RoundContext, before: System, after: System) -> dict[str, Any]:
     policy = context.config.policy
     return {
         "run": context.config.run,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from components.artifacts import component_versions
 from components.environment.world import build_world
@@ -20,8 +21,9 @@ from components.megamcp.session import open_session
 from components.records.base import to_json
 from components.records.frozen import content_hash
 from components.records.system import System
+from components.records.task import Task
 from components.records.trajectory import ScoredTrajectory, Trajectory
-from loop.build import PolicyFor, build_policy
+from loop.build import build_policy
 from loop.config import sizes_of
 from loop.context import RoundContext, live_tasks
 
@@ -51,53 +53,58 @@ def roll_out(context: RoundContext, stage: str, system: System) -> Rolled:
         system: the system to run on.
     """
 
-    def compute() -> dict[str, object]:
+    scores = f"{stage}.score"
+
+    def compute() -> dict[str, Any]:
         plans = list(plan_rollouts(context, system))
         asyncio.run(_run_missing(context, stage, system, plans))
         _score_missing(context, stage, system)
         return {
             "rollouts": {key: content_hash(body) for key, body in _units(context, stage).items()},
-            "scores": {key: content_hash(body) for key, body in _units(context, f"{stage}.score").items()},
+            "scores": {key: content_hash(body) for key, body in _units(context, scores).items()},
         }
 
     context.folder.run_stage(stage, compute)
     trajectories = {
         key: Trajectory.model_validate(body) for key, body in _units(context, stage).items()
     }
-    groups = _units(context, f"{stage}.score").values()
+    groups = _units(context, scores).values()
     scored = [ScoredTrajectory.model_validate(body) for group in groups for body in group]
     return Rolled(trajectories, {item.rollout_id: item for item in sorted(scored, key=_rollout_id)})
 
 
-def plan_rollouts(context: RoundContext, system: System) -> Iterator[RolloutPlan]:
-    """Yield the plan of every rollout; seeds depend on run seed, round, task and index alone."""
+def plan_rollouts(context: RoundContext, system: System) -> Iterator[tuple[Task, RolloutPlan]]:
+    """Yield every rollout's plan; seeds depend on run seed, round, task and index alone."""
     versions = component_versions(system)
     for task_id in live_tasks(system):
         for index in range(sizes_of(context.config).group_size):
             name = f"{context.config.seed}:{context.number}:{task_id}:{index}"
-            yield RolloutPlan(
+            plan = RolloutPlan(
                 rollout_id=f"{task_id}-{index:02d}",
-                task_id=task_id,
                 group_index=index,
                 seed=int(content_hash(name)[:12], 16),
                 component_hashes=versions,
             )
+            yield system.tasks[task_id], plan
 
 
 async def _run_missing(
-    context: RoundContext, stage: str, system: System, plans: list[RolloutPlan]
+    context: RoundContext, stage: str, system: System, plans: list[tuple[Task, RolloutPlan]]
 ) -> None:
     """Run what is not recorded yet, `rollout.concurrency` at once, each recorded as it ends."""
     done = _units(context, stage)
-    missing = [plan for plan in plans if plan.rollout_id not in done]
+    missing = [(task, plan) for task, plan in plans if plan.rollout_id not in done]
     waiting, finished = iter(missing), len(plans) - len(missing)
     make_policy = build_policy(context.config.policy)
     context.console.progress(stage, finished, len(plans))
 
     async def work() -> None:
         nonlocal finished
-        for plan in waiting:
-            trajectory = await _one_rollout(system, plan, make_policy)
+        for task, plan in waiting:
+            world = build_world(system, task.world)
+            session = open_session(world, None, plan.rollout_id)
+            policy = make_policy(task, plan.seed)
+            trajectory = await run_rollout(system, world, task, policy, plan, session)
             context.folder.units.put(stage, plan.rollout_id, to_json(trajectory))
             finished += 1
             context.console.progress(stage, finished, len(plans))
@@ -106,15 +113,6 @@ async def _run_missing(
     async with asyncio.TaskGroup() as group:
         for _ in range(workers):
             group.create_task(work())
-
-
-async def _one_rollout(
-    system: System, plan: RolloutPlan, make_policy: PolicyFor
-) -> Trajectory:
-    task = system.tasks[plan.task_id]
-    world = build_world(system, task.world)
-    session = open_session(world, None, plan.rollout_id)
-    return await run_rollout(system, world, task, make_policy(task, plan.seed), plan, session)
 
 
 def _score_missing(context: RoundContext, stage: str, system: System) -> None:
@@ -130,7 +128,7 @@ def _score_missing(context: RoundContext, stage: str, system: System) -> None:
         units.put(score_stage, task_id, [to_json(item) for item in scored])
 
 
-def _units(context: RoundContext, stage: str) -> dict[str, object]:
+def _units(context: RoundContext, stage: str) -> dict[str, Any]:
     return context.folder.units.done(stage)
 
 

@@ -50,9 +50,9 @@ def evolve(config: RunConfig, console: Console) -> RoundResult:
         LedgerError: the round cannot run in this folder, now, with this configuration.
     """
     ledger = Ledger(Path(config.runs_dir), config.run)
+    number = ledger.next_round() if config.round is None else config.round
+    ledger.refuse_gap(number)
     with ledger.locked():
-        number = ledger.next_round() if config.round is None else config.round
-        ledger.refuse_gap(number)
         if number == 0 or not ledger.is_finished(0):
             result = _run_seed_round(ledger, config, console)
         return _run_round(ledger, number, config, console) if number else result

@@ -7,13 +7,17 @@ kept in the round's `planted.json`, and only the report reads it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from attribution.faults import demo_faults, plant
 
 from attribution.config import DemoFaults
-from attribution.faults import demo_faults, plant
 from components.durable import write_atomic
 from components.harness.defaults import default_harness
 from components.records.base import to_json
 from components.records.frozen import canonical_json
+from components.records.harness import HarnessSettings
+from components.records.patch import Patch
 from components.records.rubric import EvaluatorSettings
 from components.records.system import Evaluator, System
 from loop.composing import compose_tasks
@@ -29,9 +33,9 @@ class SeedRound:
     """The seed system and the counts of its making."""
 
     system: System
-    services: dict[str, object]
+    services: dict[str, Any]
     """`compiled`, `refused` and `gate_tests` as JSON."""
-    tasks: dict[str, object]
+    tasks: dict[str, Any]
     """`drafted` and `rejected` as JSON."""
 
 
@@ -47,7 +51,7 @@ def build_seed(context: RoundContext) -> SeedRound:
     )
 
 
-def _services(context: RoundContext) -> dict[str, object]:
+def _services(context: RoundContext) -> dict[str, Any]:
     built = build_services(context.config, context.console)
     settings = EvaluatorSettings(completion_lambda=context.config.evaluator.completion_lambda)
     system = System(
@@ -64,7 +68,7 @@ def _services(context: RoundContext) -> dict[str, object]:
     }
 
 
-def _harness(config: RunConfig) -> object:
+def _harness(config: RunConfig) -> HarnessSettings:
     seed = default_harness()
     chosen = config.harness
     limits = {
@@ -75,13 +79,13 @@ def _harness(config: RunConfig) -> object:
         )
         if value is not None
     }
-    update: dict[str, object] = {"limits": seed.limits.model_copy(update=limits)}
+    update: dict[str, Any] = {"limits": seed.limits.model_copy(update=limits)}
     if chosen.tool_style is not None:
         update["tool_style"] = chosen.tool_style
     return seed.model_copy(update=update)
 
 
-def _tasks(context: RoundContext, services: object) -> dict[str, object]:
+def _tasks(context: RoundContext, services: Any) -> dict[str, Any]:
     wanted = sizes_of(context.config).num_tasks
     composed = compose_tasks(context, "tasks", context.load(services), wanted)
     return {
@@ -91,9 +95,9 @@ def _tasks(context: RoundContext, services: object) -> dict[str, object]:
     }
 
 
-def _faults(context: RoundContext, tasks: object) -> dict[str, object]:
+def _faults(context: RoundContext, tasks: Any) -> dict[str, Any]:
     system = context.load(tasks)
-    faults = ()
+    faults: tuple[Patch, ...] = ()
     if isinstance(context.config.faults, DemoFaults):
         faults = demo_faults(system, context.config.seed)
     sealed = {"faults": [to_json(fault) for fault in faults], "clean": tasks}

@@ -148,9 +148,7 @@ def pass_rate(outcomes: list[bool | None]) -> PassRate:
     scored = [outcome for outcome in outcomes if outcome is not None]
     count, passed = len(scored), sum(scored)
     if not count:
-        return PassRate(
-            rollouts=len(outcomes), scored=0, passed=0, rate=None, low=None, high=None
-        )
+        return PassRate(rollouts=len(outcomes), scored=0, passed=0, rate=None, low=None, high=None)
     z, share = 1.959964, passed / count
     middle = (share + z * z / (2 * count)) / (1 + z * z / count)
     spread = math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))

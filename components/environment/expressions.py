@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from components.environment.state import Table
-from components.records.frozen import FrozenDict, freeze
+from components.environment.state import MAX_ROW_BYTES, Table
+from components.environment.values import same as same
+from components.environment.values import settle, settle_number
+from components.records.frozen import FrozenDict
 
-TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What Python raises when an operation meets a value of the wrong type."""
 
 
 class ExpressionError(ValueError):
@@ -66,11 +69,13 @@ def compile_expression(expression: Any, vocabulary: Vocabulary) -> Compiled:
         operation = next(iter(expression), "") if len(expression) == 1 else ""
         if operation[:1] == "@":
             return _operation(operation, expression[operation], vocabulary)
-        parts = {key: compile_expression(item, vocabulary) for key, item in expression.items()}
+        parts = {
+            settle(key): compile_expression(item, vocabulary) for key, item in expression.items()
+        }
         return lambda scope: FrozenDict({key: part(scope) for key, part in parts.items()})
     if isinstance(expression, (list, tuple)):
         items = tuple(compile_expression(item, vocabulary) for item in expression)
-        return lambda scope: tuple(item(scope) for item in items)
+        return lambda scope: tuple([item(scope) for item in items])
     return _constant(expression)
 
 
@@ -89,8 +94,11 @@ def tables_named(expression: Any) -> frozenset[str]:
 
 
 def _constant(value: Any) -> Compiled:
-    frozen = freeze(value)
-    return lambda _scope: frozen
+    try:
+        settled = settle(value)
+    except ValueError as error:
+        raise ExpressionError(f"a literal is not JSON: {error}") from error
+    return lambda _scope: settled
 
 
 def _reference(text: str, vocabulary: Vocabulary) -> Compiled:
@@ -125,46 +133,77 @@ def _operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
     if name == "@lit":
         return _constant(operand)
     if name == "@given":
-        argument = str(operand)
+        if not isinstance(operand, str) or "args" not in vocabulary.names:
+            raise ExpressionError(f"@given needs the name of an argument, found {operand!r}")
+        argument = operand
         return lambda scope: argument in scope.names["args"]
     if name in ("@row", "@rows", "@count"):
         return _table_operation(name, operand, vocabulary)
     if name == "@each":
         return _each(operand, vocabulary)
     if name in _UNARY:
-        unary, part = _UNARY[name], compile_expression(operand, vocabulary)
-        return lambda scope: unary(part(scope))
-    if name not in _FIXED and name not in _VARIADIC:
+        return _call(name, _UNARY[name], compile_expression(operand, vocabulary))
+    if name not in _FIXED and name not in _VARIADIC and name not in _LAZY:
         raise ExpressionError(f"unknown operation {name!r}")
     if name in _VARIADIC and not isinstance(operand, (list, tuple)):
-        whole, function = compile_expression(operand, vocabulary), _VARIADIC[name]
-        return lambda scope: _guard(name, function, whole(scope))
+        return _call(name, _VARIADIC[name], compile_expression(operand, vocabulary))
     if not isinstance(operand, (list, tuple)):
         raise ExpressionError(f"{name} needs a list of parts, found {operand!r}")
     parts = tuple(compile_expression(item, vocabulary) for item in operand)
+    if name in _LAZY:
+        return _lazy(name, parts)
+    if name in _FIXED:
+        if len(parts) != 2:
+            raise ExpressionError(f"{name} needs two parts, found {len(parts)}")
+        return _call_two(name, _FIXED[name], parts[0], parts[1])
+    return _call(name, _VARIADIC[name], lambda scope: tuple([part(scope) for part in parts]))
+
+
+def _lazy(name: str, parts: tuple[Compiled, ...]) -> Compiled:
+    """The operations that look at no more parts than they need."""
     if name == "@and":
         return lambda scope: all(part(scope) for part in parts)
     if name == "@or":
         return lambda scope: any(part(scope) for part in parts)
-    if name == "@if":
-        if len(parts) != 3:
-            raise ExpressionError("@if needs [condition, then, else]")
-        condition, then, otherwise = parts
-        return lambda scope: then(scope) if condition(scope) else otherwise(scope)
-    if name in _FIXED:
-        if len(parts) != 2:
-            raise ExpressionError(f"{name} needs two parts, found {len(parts)}")
-        (left, right), binary = parts, _FIXED[name]
-        return lambda scope: _guard(name, binary, left(scope), right(scope))
-    variadic = _VARIADIC[name]
-    return lambda scope: _guard(name, variadic, [part(scope) for part in parts])
+    if name == "@coalesce":
+        return lambda scope: next(
+            (value for part in parts if (value := part(scope)) is not None), None
+        )
+    if len(parts) != 3:
+        raise ExpressionError(f"@if needs [condition, then, else], found {len(parts)} parts")
+    condition, then, otherwise = parts
+    return lambda scope: then(scope) if condition(scope) else otherwise(scope)
 
 
-def _guard(name: str, function: Callable[..., Any], *values: Any) -> Any:
-    try:
-        return function(*values)
-    except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ExpressionError(f"{name} cannot take {values!r}: {error}") from error
+def _call(name: str, function: Callable[[Any], Any], part: Compiled) -> Compiled:
+    def call(scope: Scope) -> Any:
+        value = part(scope)
+        try:
+            return function(value)
+        except _WRONG as error:
+            raise _misfit(name, (value,), error) from error
+
+    return call
+
+
+def _call_two(
+    name: str, function: Callable[[Any, Any], Any], left: Compiled, right: Compiled
+) -> Compiled:
+    def call(scope: Scope) -> Any:
+        values = left(scope), right(scope)
+        try:
+            return function(*values)
+        except _WRONG as error:
+            raise _misfit(name, values, error) from error
+
+    return call
+
+
+def _misfit(name: str, values: tuple[Any, ...], error: Exception) -> ExpressionError:
+    if isinstance(error, ExpressionError):
+        return error
+    found = ", ".join(repr(value)[:80] for value in values)
+    return ExpressionError(f"{name} cannot take {found}: {str(error)[:200]}")
 
 
 def _table(operand: Any, name: str, vocabulary: Vocabulary) -> tuple[str, str, frozenset[str]]:
@@ -172,6 +211,9 @@ def _table(operand: Any, name: str, vocabulary: Vocabulary) -> tuple[str, str, f
         known = ", ".join(sorted(vocabulary.tables))
         raise ExpressionError(f"{name} needs a known table, found {operand!r}; known: {known}")
     table = str(operand["table"])
+    known_parts = {"table", "field", "equals"} if name == "@row" else {"table", "where"}
+    if extra := sorted(set(operand) - known_parts):
+        raise ExpressionError(f"{name} has no part {extra[0]!r}")
     key, fields = vocabulary.tables[table]
     return table, key, fields
 
@@ -182,7 +224,9 @@ def _table_operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compile
         field = str(operand.get("field") or key)
         if field not in fields:
             raise ExpressionError(f"@row: table {table!r} has no field {field!r}")
-        equals = compile_expression(operand.get("equals"), vocabulary)
+        if "equals" not in operand:
+            raise ExpressionError(f"@row in {table!r} needs `equals`")
+        equals = compile_expression(operand["equals"], vocabulary)
         if field == key:
             return lambda scope: scope.tables[table].values_of(equals(scope))
         return lambda scope: scope.tables[table].find(field, equals(scope))
@@ -194,7 +238,7 @@ def _table_operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compile
         for values in scope.tables[table].in_order():
             scope.names["item"] = values
             if where(scope):
-                found.append(FrozenDict(values))
+                found.append(values)
         scope.names["item"] = outer
         return found
 
@@ -212,7 +256,7 @@ def _each(operand: Any, vocabulary: Vocabulary) -> Compiled:
     def each(scope: Scope) -> tuple[Any, ...]:
         outer = scope.names.get("element")
         results = []
-        for element in source(scope) or ():
+        for element in elements_of("@each", source(scope)):
             scope.names["element"] = element
             results.append(body(scope))
         scope.names["element"] = outer
@@ -221,11 +265,17 @@ def _each(operand: Any, vocabulary: Vocabulary) -> Compiled:
     return each
 
 
-def same(left: Any, right: Any) -> bool:
-    """JSON equality: `True` is not 1, 1 is 1.0."""
-    if isinstance(left, bool) is not isinstance(right, bool):
-        return False
-    return bool(left == right)
+def elements_of(name: str, value: Any) -> tuple[Any, ...]:
+    """Return the elements of a list; null has none.
+
+    Raises:
+        ExpressionError: the value is no list.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, (list, tuple)):
+        raise ExpressionError(f"{name} needs a list, found {value!r}"[:200])
+    return tuple(value)
 
 
 def _ordered(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
@@ -236,38 +286,66 @@ def _contains(whole: Any, part: Any) -> bool:
     if whole is None or part is None:
         return False
     if isinstance(whole, str):
-        return str(part).lower() in whole.lower()
-    return any(same(item, part) for item in whole)
+        return _text(part).lower() in whole.lower()
+    return _in(part, whole)
+
+
+def _in(item: Any, items: Any) -> bool:
+    return any(same(item, other) for other in elements_of("@in", items))
 
 
 def _without(items: Any, item: Any) -> tuple[Any, ...]:
-    return tuple(other for other in items or () if not same(other, item))
+    return tuple(other for other in elements_of("@without", items) if not same(other, item))
 
 
 def _hours_after(timestamp: str, hours: float) -> str:
-    moment = datetime.strptime(timestamp, TIME_FORMAT) + timedelta(hours=hours)
-    return moment.strftime(TIME_FORMAT)
+    if len(timestamp) != 20 or timestamp[-1] != "Z":
+        raise ValueError("a timestamp looks like 2026-01-31T09:00:00Z")
+    moment = datetime.fromisoformat(timestamp[:-1]) + timedelta(hours=_number(hours))
+    return moment.isoformat(timespec="seconds") + "Z"
 
 
 def _pick(values: Any, fields: Any) -> Any:
-    return (
-        FrozenDict({field: values.get(field) for field in fields}) if values is not None else None
-    )
+    if values is None:
+        return None
+    return FrozenDict({field: values.get(field) for field in elements_of("@pick", fields)})
 
 
 def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ExpressionError(f"@concat takes texts and numbers, found {value!r}")
+        raise ExpressionError(f"a text or number is needed, found {value!r}"[:200])
     return str(value)
 
 
-def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[Iterable[Any]], Any]:
-    def pick(values: Iterable[Any]) -> Any:
-        parts = list(values)
+def _concat(parts: Iterable[Any]) -> str:
+    text = "".join([_text(part) for part in parts])
+    if len(text) > MAX_ROW_BYTES:
+        raise ExpressionError(f"@concat would make {len(text)} characters")
+    return text
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{str(value)[:80]!r} is not a number")
+    return value
+
+
+def _arithmetic(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    # Python would also multiply texts and add lists; JSON numbers must stay finite and in 64 bits.
+    return lambda left, right: settle_number(compute(_number(left), _number(right)))
+
+
+def _add(parts: Iterable[Any]) -> Any:
+    return settle_number(sum(_number(part) for part in parts))
+
+
+def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
+    def pick(values: Any) -> Any:
+        parts = elements_of("@min or @max", values)
         if len(parts) == 1 and isinstance(parts[0], (list, tuple)):
-            parts = list(parts[0])
+            parts = tuple(parts[0])
         known = [part for part in parts if part is not None]
         return choose(known) if known else None
 
@@ -287,24 +365,21 @@ _FIXED: dict[str, Callable[[Any, Any], Any]] = {
     "@le": _ordered(operator.le),
     "@gt": _ordered(operator.gt),
     "@ge": _ordered(operator.ge),
-    "@in": lambda item, items: any(same(item, other) for other in items or ()),
+    "@in": _in,
     "@contains": _contains,
-    "@sub": operator.sub,
-    "@mul": operator.mul,
-    "@append": lambda items, item: (*(items or ()), item),
+    "@sub": _arithmetic(operator.sub),
+    "@mul": _arithmetic(operator.mul),
+    "@append": lambda items, item: (*elements_of("@append", items), item),
     "@without": _without,
     "@hours_after": _hours_after,
     "@part_before": lambda text, mark: text.partition(mark)[0],
     "@part_after": lambda text, mark: text.partition(mark)[2],
     "@pick": _pick,
 }
+_LAZY = frozenset({"@and", "@or", "@if", "@coalesce"})
 _VARIADIC: dict[str, Callable[[Any], Any]] = {
-    "@and": all,
-    "@or": any,
-    "@if": lambda parts: parts,
-    "@add": lambda parts: sum(parts[1:], parts[0]),
-    "@concat": lambda parts: "".join(_text(part) for part in parts),
-    "@coalesce": lambda parts: next((part for part in parts if part is not None), None),
+    "@add": _add,
+    "@concat": _concat,
     "@min": _extreme(min),
     "@max": _extreme(max),
 }

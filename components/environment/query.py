@@ -12,7 +12,7 @@ from components.environment.expressions import (
     compile_expression,
 )
 from components.records.blueprint import Query
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, JsonObject
 
 Page = dict[str, Any]
 """`rows`, `total` (rows that match) and `next_cursor` (key of the last row, null on the last page)."""
@@ -35,15 +35,20 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
     limit, cursor = (compile_expression(part, vocabulary) for part in (query.limit, query.cursor))
     shown = query.fields
 
-    def matches(scope: Scope, values: dict[str, Any]) -> bool:
+    def matches(scope: Scope, values: JsonObject) -> bool:
         scope.names["item"] = values
-        return all((verdict := part(scope)) is None or verdict for part in filters)
+        for part in filters:
+            verdict = part(scope)
+            if verdict is not None and not verdict:
+                return False
+        return True
 
     def run(scope: Scope) -> Page | None:
         rows = [row for row in scope.tables[query.table].in_order() if matches(scope, row)]
         scope.names.pop("item", None)
         if query.sort_by is not None:
             field = query.sort_by
+            # Rows come by key and the sort is stable, so ties stay in the order of their keys.
             rows.sort(key=lambda row: (row[field] is not None, row[field]))
         if query.descending:
             rows.reverse()
@@ -55,6 +60,8 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
                 return None
             start = places[0] + 1
         most = limit(scope)
+        if most is not None and (type(most) is not int or most < 0):
+            raise ExpressionError(f"query: the limit is {most!r}"[:200])
         end = total if most is None else min(total, start + most)
         page = rows[start:end]
         return {
@@ -66,5 +73,5 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
     return run
 
 
-def _shown(row: dict[str, Any], fields: tuple[str, ...] | None) -> FrozenDict[str, Any]:
-    return FrozenDict(row) if fields is None else FrozenDict({name: row[name] for name in fields})
+def _shown(row: JsonObject, fields: tuple[str, ...] | None) -> JsonObject:
+    return row if fields is None else FrozenDict({name: row[name] for name in fields})

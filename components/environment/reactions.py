@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.environment.entities import new_id
 from components.environment.expressions import (
     Compiled,
     ExpressionError,
@@ -15,11 +14,12 @@ from components.environment.expressions import (
     compile_expression,
     tables_named,
 )
-from components.environment.service import Asked, CompiledService
+from components.environment.service import Asked, CompiledService, compile_new_row
 from components.environment.state import Table, WorldState
 from components.records.base import to_json
+from components.records.blueprint import EntityBlueprint
 from components.records.calls import RowChange
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, JsonObject
 from components.records.world import Reaction, ReactionWrite
 
 Write = tuple[str, Asked]
@@ -32,6 +32,7 @@ class CompiledReaction:
 
     reaction: Reaction
     matches: Callable[[RowChange, WorldState], bool]
+    """Whether a change, of any table and kind, starts it."""
     writes: Callable[[RowChange, WorldState], list[Write]]
 
 
@@ -117,14 +118,17 @@ def _compile_write(
     unknown = sorted(set(write.fields) - set(entity.fields))
     if unknown:
         raise ExpressionError(f"write {label!r}: {write.table} has no field {unknown[0]!r}")
-    inner = vocabulary.with_names("item")
     qualified = f"{write.service}.{write.table}"
+    cause = f"reaction:{name}"
+    is_create = write.action == "create"
+    inner = vocabulary if is_create else vocabulary.with_names("item")
     fields = {
         field: compile_expression(value, inner) for field, value in sorted(write.fields.items())
     }
-    cause = f"reaction:{name}"
-    if write.action == "create":
+    if is_create:
         return _creator(write, entity, fields, inner, qualified, cause)
+    if write.where is None:
+        raise ExpressionError(f"write {label!r}: {write.action} needs `where`")
     select: Compiled = compile_expression(
         {"@rows": {"table": qualified, "where": write.where}}, vocabulary
     )
@@ -133,10 +137,11 @@ def _compile_write(
         made: list[Write] = []
         for row in select(scope):
             row_id = row[entity.key]
-            values: dict[str, Any] | None = None
+            values: JsonObject | None = None
             if write.action == "update":
                 scope.names["item"] = row
-                values = {**row, **{field: value(scope) for field, value in fields.items()}}
+                new = {field: value(scope) for field, value in fields.items()}
+                values = FrozenDict({**row, **new})
             made.append((write.service, Asked(write.table, row_id, values, cause)))
         return made
 
@@ -145,32 +150,19 @@ def _compile_write(
 
 def _creator(
     write: ReactionWrite,
-    entity: Any,
+    entity: EntityBlueprint,
     fields: Mapping[str, Compiled],
     vocabulary: Vocabulary,
     qualified: str,
     cause: str,
 ) -> Callable[[Scope], list[Write]]:
-    defaults = {
-        field: compile_expression(blueprint.default, vocabulary)
-        for field, blueprint in sorted(entity.fields.items())
-    }
+    build = compile_new_row(entity, fields, vocabulary)
+    guard = compile_expression(True if write.where is None else write.where, vocabulary)
 
     def create(scope: Scope) -> list[Write]:
-        if write.where is not None and not guard(scope):
+        if not guard(scope):
             return []
-        values = {
-            field: fields[field](scope) if field in fields else default(scope)
-            for field, default in defaults.items()
-            if field != entity.key
-        }
-        taken = scope.tables[qualified].rows
-        if entity.generated_key:
-            row_id = new_id(write.table, entity.prefix, values, taken)
-        else:
-            row_id = str(fields[entity.key](scope))
-        row = FrozenDict({entity.key: row_id, **values})
-        return [(write.service, Asked(write.table, row_id, row, cause, is_new=True))]
+        row = build(scope, write.table, scope.tables[qualified].rows)
+        return [(write.service, Asked(write.table, row[entity.key], row, cause, is_new=True))]
 
-    guard = compile_expression(True if write.where is None else write.where, vocabulary)
     return create

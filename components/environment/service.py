@@ -6,7 +6,7 @@ alone validates and applies (see engine.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,22 @@ from components.environment.expressions import (
     Scope,
     Vocabulary,
     compile_expression,
+    elements_of,
 )
 from components.environment.query import compile_query
 from components.environment.state import Table
+from components.environment.values import settle
 from components.errors import SynthesisError
-from components.records.blueprint import Blueprint, Effect, ToolBlueprint
+from components.records.blueprint import (
+    Blueprint,
+    Check,
+    Effect,
+    EntityBlueprint,
+    Lookup,
+    ToolBlueprint,
+)
 from components.records.calls import ErrorCode
-from components.records.frozen import FrozenDict, thaw
+from components.records.frozen import FrozenDict, JsonObject, thaw
 from components.records.spec import ServiceSpec, ToolSpec
 
 
@@ -39,9 +48,9 @@ class Refusal(Exception):
         self.code, self.message, self.details = code, message, details
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked:
-    """One change that a tool asks for; `values` None deletes."""
+    """One change that a tool asks for; `values` None deletes. Lives within one call."""
 
     table: str
     row_id: str
@@ -50,11 +59,15 @@ class Asked:
     is_new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a tool returns: the changes that it asks for, and the answer's data."""
+AskedByRow = dict[tuple[str, str], Asked]
+"""One change a row, by table and id."""
 
-    asked: tuple[Asked, ...]
+
+@dataclass(slots=True)
+class Answer:
+    """What a tool returns: the changes that it asks for, and the answer's data. Lives within one call."""
+
+    asked: AskedByRow
     data: Any
 
 
@@ -82,6 +95,8 @@ class CompiledService:
     blueprint: Blueprint
     models: Mapping[str, type[BaseModel]]
     """Entity model by table."""
+    keys: Mapping[str, str]
+    """Key field by table."""
     tools: Mapping[str, CompiledTool]
     """Offered tools only: quarantined ones are not here."""
 
@@ -105,7 +120,8 @@ def compile_service(spec: ServiceSpec, blueprint: Blueprint) -> CompiledService:
         if name not in spec.tools:
             raise SynthesisError(f"{spec.service}.{name}: not in the spec")
         tools[name] = _compile_tool(spec.tools[name], tool, blueprint)
-    return CompiledService(spec, blueprint, models, tools)
+    keys = {table: entity.key for table, entity in blueprint.entities.items()}
+    return CompiledService(spec, blueprint, models, keys, tools)
 
 
 def table_vocabulary(
@@ -123,46 +139,42 @@ def _compile_tool(spec: ToolSpec, tool: ToolBlueprint, blueprint: Blueprint) -> 
     where = f"{blueprint.service}.{spec.name}"
     schema = thaw(spec.input_schema)
     try:
-        validator = jsonschema_rs.validator_for(schema)
+        # Offline: a `$ref` to an address must never make a request.
+        validator = jsonschema_rs.validator_for(schema, offline=True)
+        defaults = _defaults(schema)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise SynthesisError(f"{where}: its input schema cannot be compiled: {error}") from error
-    properties = schema.get("properties") or {}
-    defaults = {
-        name: item["default"]
-        for name, item in properties.items()
-        if isinstance(item, dict) and "default" in item
-    }
     try:
         run = _tool_function(tool, blueprint)
-    except ExpressionError as error:
+    except (ExpressionError, RecursionError) as error:
         raise SynthesisError(f"{where}: {error}") from error
-    return CompiledTool(spec, tool, validator, FrozenDict(defaults), run)
+    return CompiledTool(spec, tool, validator, defaults, run)
+
+
+def _defaults(schema: Mapping[str, Any]) -> JsonObject:
+    properties = schema.get("properties")
+    found = {
+        name: item["default"]
+        for name, item in (properties.items() if isinstance(properties, Mapping) else ())
+        if isinstance(item, Mapping) and "default" in item
+    }
+    settled: JsonObject = settle(found)
+    return settled
 
 
 def _tool_function(tool: ToolBlueprint, blueprint: Blueprint) -> ToolFunction:
     tables = table_vocabulary(blueprint, qualified=False)
     vocabulary = Vocabulary({"args", *tool.lookups}, tables)
-    lookups = []
-    for name, lookup in sorted(tool.lookups.items()):
-        key = _entity_key(blueprint, lookup.table, lookup.field)
-        row: Any = {"table": lookup.table, "field": lookup.field or key, "equals": lookup.equals}
-        equals = compile_expression(lookup.equals, vocabulary)
-        lookups.append(
-            (
-                name,
-                lookup,
-                compile_expression({"@row": row}, vocabulary),
-                equals,
-                lookup.field or key,
-            )
-        )
-    checks = [
-        (name, check, compile_expression(check.holds, vocabulary))
-        for name, check in sorted(tool.checks.items())
+    steps: list[Callable[[Scope], None]] = [
+        _compile_lookup(name, lookup, blueprint, vocabulary)
+        for name, lookup in sorted(tool.lookups.items())
+    ]
+    steps += [
+        _compile_check(name, check, vocabulary) for name, check in sorted(tool.checks.items())
     ]
     effects = []
     for name, effect in sorted(tool.effects.items()):
-        effects.append(_compile_effect(name, effect, blueprint, vocabulary))
+        effects.append(_compile_effect(name, effect, tool, blueprint, vocabulary))
         vocabulary = vocabulary.with_names(name)
     query = None
     if tool.query is not None:
@@ -173,18 +185,9 @@ def _tool_function(tool: ToolBlueprint, blueprint: Blueprint) -> ToolFunction:
 
     def run(tables: Mapping[str, Table], now: str, arguments: Mapping[str, Any]) -> Answer:
         scope = Scope({"args": arguments}, tables, now)
-        for name, lookup, find, equals, field in lookups:
-            row = find(scope)
-            if row is None and not lookup.optional:
-                wanted = equals(scope)
-                raise Refusal(
-                    ErrorCode.NOT_FOUND, f"no {lookup.table} with {field} {wanted!r}", field=field
-                )
-            scope.names[name] = row
-        for name, check, holds in checks:
-            if not holds(scope):
-                raise Refusal(check.code, check.message, rule=name)
-        asked: dict[tuple[str, str], Asked] = {}
+        for step in steps:
+            step(scope)
+        asked: AskedByRow = {}
         for effect in effects:
             effect(scope, asked)
         if query is not None:
@@ -192,25 +195,57 @@ def _tool_function(tool: ToolBlueprint, blueprint: Blueprint) -> ToolFunction:
             if page is None:
                 raise Refusal(ErrorCode.INVALID_ARGUMENTS, "unknown cursor", field="cursor")
             scope.names.update(page)
-        return Answer(tuple(asked.values()), result(scope))
+        return Answer(asked, result(scope))
 
     return run
+
+
+def _compile_lookup(
+    name: str, lookup: Lookup, blueprint: Blueprint, vocabulary: Vocabulary
+) -> Callable[[Scope], None]:
+    table, key = lookup.table, _entity_key(blueprint, lookup.table, lookup.field)
+    field = lookup.field or key
+    equals = compile_expression(lookup.equals, vocabulary)
+
+    def look(scope: Scope) -> None:
+        wanted, rows = equals(scope), scope.tables[table]
+        row = rows.values_of(wanted) if field == key else rows.find(field, wanted)
+        if row is None and not lookup.optional:
+            message = f"no {table} with {field} {wanted!r}"
+            raise Refusal(ErrorCode.NOT_FOUND, message, field=field)
+        scope.names[name] = row
+
+    return look
+
+
+def _compile_check(name: str, check: Check, vocabulary: Vocabulary) -> Callable[[Scope], None]:
+    holds = compile_expression(check.holds, vocabulary)
+
+    def hold(scope: Scope) -> None:
+        if not holds(scope):
+            raise Refusal(check.code, check.message, rule=name)
+
+    return hold
 
 
 def _entity_key(blueprint: Blueprint, table: str, field: str | None) -> str:
     entity = blueprint.entities.get(table)
     if entity is None:
-        raise ExpressionError(f"unknown table {table!r}; known: {', '.join(blueprint.entities)}")
+        raise ExpressionError(f"unknown table {table!r}; known: {', '.join(sorted(blueprint.entities))}")
     if field is not None and field not in entity.fields:
         raise ExpressionError(f"table {table!r} has no field {field!r}")
     return entity.key
 
 
-CompiledEffect = Callable[[Scope, dict[tuple[str, str], Asked]], None]
+CompiledEffect = Callable[[Scope, AskedByRow], None]
 
 
 def _compile_effect(
-    name: str, effect: Effect, blueprint: Blueprint, vocabulary: Vocabulary
+    name: str,
+    effect: Effect,
+    tool: ToolBlueprint,
+    blueprint: Blueprint,
+    vocabulary: Vocabulary,
 ) -> CompiledEffect:
     entity = blueprint.entities.get(effect.table)
     if entity is None:
@@ -218,117 +253,149 @@ def _compile_effect(
     unknown = sorted(set(effect.fields) - set(entity.fields))
     if unknown:
         raise ExpressionError(f"effect {name!r}: {effect.table} has no field {unknown[0]!r}")
-    if effect.target is not None and effect.target not in vocabulary.names:
-        raise ExpressionError(f"effect {name!r}: unknown target {effect.target!r}")
-    inner = vocabulary.with_names("item", "element")
     when = compile_expression(effect.when, vocabulary)
+    is_create = effect.action == "create"
+    inner = vocabulary.with_names("element" if is_create else "item")
     fields = {
         field: compile_expression(value, inner) for field, value in sorted(effect.fields.items())
     }
-    cause = f"effect:{name}"
-    if effect.action == "create":
+    if is_create:
         return _create(name, effect, entity, when, fields, inner)
-    select = _selection(effect, entity.key, inner)
-    key = entity.key
-
-    def change(scope: Scope, asked: dict[tuple[str, str], Asked]) -> None:
-        if not when(scope):
-            return
-        for row in select(scope):
-            row_id = row[key]
-            if effect.action == "delete":
-                asked[effect.table, row_id] = Asked(effect.table, row_id, None, cause)
-                continue
-            scope.names["item"] = row
-            before = asked.get((effect.table, row_id))
-            values = dict(row if before is None or before.values is None else before.values)
-            for field, value in fields.items():
-                values[field] = value(scope)
-            is_new = before is not None and before.is_new
-            asked[effect.table, row_id] = Asked(effect.table, row_id, values, cause, is_new)
-            scope.names[name] = FrozenDict(values)
-
-    return change
+    return _change(name, effect, entity, when, fields, _selection(name, effect, tool, vocabulary))
 
 
-def _selection(effect: Effect, key: str, vocabulary: Vocabulary) -> Callable[[Scope], list[Any]]:
+def _selection(
+    name: str, effect: Effect, tool: ToolBlueprint, vocabulary: Vocabulary
+) -> Callable[[Scope], Iterable[JsonObject]]:
+    """Return which rows an update or delete is about, in the state before the call."""
     if effect.target is not None:
         target = effect.target
-        return lambda scope: [row] if (row := scope.names.get(target)) is not None else []
-    rows = compile_expression({"@rows": {"table": effect.table, "where": effect.where}}, vocabulary)
-    assert key  # rows of many are addressed by their key
-    return lambda scope: list(rows(scope))
+        if target not in tool.lookups or tool.lookups[target].table != effect.table:
+            raise ExpressionError(f"effect {name!r}: {target!r} is no lookup in {effect.table!r}")
+        return lambda scope: () if (row := scope.names[target]) is None else (row,)
+    if effect.where is None:
+        raise ExpressionError(f"effect {name!r} needs `target` or `where`")
+    return compile_expression({"@rows": {"table": effect.table, "where": effect.where}}, vocabulary)
+
+
+def _change(
+    name: str,
+    effect: Effect,
+    entity: EntityBlueprint,
+    when: Compiled,
+    fields: Mapping[str, Compiled],
+    select: Callable[[Scope], Iterable[JsonObject]],
+) -> CompiledEffect:
+    """Update or delete. Several updates of one row add up; every expression sees the row before the call."""
+    table, key, cause = effect.table, entity.key, f"effect:{name}"
+    is_one, is_delete = effect.target is not None, effect.action == "delete"
+
+    def change(scope: Scope, asked: AskedByRow) -> None:
+        if not when(scope):
+            return
+        after = []
+        for row in select(scope):
+            place = (table, row[key])
+            if is_delete:
+                asked[place] = Asked(table, row[key], None, cause)
+                continue
+            earlier = asked.get(place)
+            if earlier is not None and earlier.values is None:
+                raise ExpressionError(f"effect {name!r} updates {row[key]!r}, which is deleted")
+            scope.names["item"] = row
+            values = dict(row if earlier is None or earlier.values is None else earlier.values)
+            for field, value in fields.items():
+                values[field] = value(scope)
+            frozen = FrozenDict(values)
+            asked[place] = Asked(table, row[key], frozen, cause)
+            after.append(frozen)
+        if not is_delete:
+            scope.names[name] = tuple(after) if not is_one else after[0] if after else None
+
+    return change
 
 
 def _create(
     name: str,
     effect: Effect,
-    entity: Any,
+    entity: EntityBlueprint,
     when: Compiled,
     fields: Mapping[str, Compiled],
     vocabulary: Vocabulary,
 ) -> CompiledEffect:
-    defaults = {
-        field: compile_expression(blueprint.default, vocabulary)
-        for field, blueprint in sorted(entity.fields.items())
-        if field != entity.key
-    }
-    nullable = {field for field, blueprint in entity.fields.items() if blueprint.nullable}
+    build = compile_new_row(entity, fields, vocabulary)
     each = None if effect.each is None else compile_expression(effect.each, vocabulary)
     table, key, cause = effect.table, entity.key, f"effect:{name}"
 
-    def build(scope: Scope, asked: dict[tuple[str, str], Asked]) -> FrozenDict[str, Any]:
-        values: dict[str, Any] = {}
-        for field, default in defaults.items():
-            value = fields[field](scope) if field in fields else None
-            if value is None and (field not in fields or field not in nullable):
-                value = default(scope)
-            values[field] = value
-        taken = scope.tables[table].rows
-        if entity.generated_key:
-            pending = {row_id for name_, row_id in asked if name_ == table}
-            row_id = new_id(table, entity.prefix, values, _Taken(taken, pending))
-        else:
-            row_id = fields[key](scope) if key in fields else None
-            if not isinstance(row_id, str):
-                raise ExpressionError(f"effect {name!r}: key {key!r} is {row_id!r}, not a text")
-            if row_id in taken or (table, row_id) in asked:
-                raise Refusal(
-                    ErrorCode.CONFLICT, f"{table} with {key} {row_id!r} already exists", field=key
-                )
-        row = FrozenDict({key: row_id, **values})
+    def make(scope: Scope, asked: AskedByRow) -> JsonObject:
+        taken = _Taken(table, scope.tables[table].rows, asked)
+        row = build(scope, table, taken)
+        row_id = row[key]
+        if row_id in taken:
+            message = f"{table} with {key} {row_id!r} already exists"
+            raise Refusal(ErrorCode.CONFLICT, message, field=key)
         asked[table, row_id] = Asked(table, row_id, row, cause, is_new=True)
         return row
 
-    def create(scope: Scope, asked: dict[tuple[str, str], Asked]) -> None:
+    def create(scope: Scope, asked: AskedByRow) -> None:
         if not when(scope):
             return
         if each is None:
-            scope.names[name] = build(scope, asked)
+            scope.names[name] = make(scope, asked)
             return
         made = []
-        for element in each(scope) or ():
+        for element in elements_of("each", each(scope)):
             scope.names["element"] = element
-            made.append(build(scope, asked))
+            made.append(make(scope, asked))
         scope.names[name] = tuple(made)
 
     return create
 
 
-class _Taken(Mapping[str, Any]):
-    """Ids in the table and ids asked for in this call, as one mapping; nothing is copied."""
+def compile_new_row(
+    entity: EntityBlueprint, fields: Mapping[str, Compiled], vocabulary: Vocabulary
+) -> Callable[[Scope, str, Container[str]], JsonObject]:
+    """Compile the making of a row: given fields, then defaults, then its key.
 
-    def __init__(self, rows: Mapping[str, Any], pending: set[str]) -> None:
-        self._rows, self._pending = rows, pending
+    A field that is given as null takes its default unless it is nullable.
 
-    def __getitem__(self, key: str) -> Any:
-        return self._rows[key]
+    Returns:
+        A function of scope, table name and ids taken; raises ExpressionError when the given key is no text.
+    """
+    key = entity.key
+    parts = []
+    for field, blueprint in sorted(entity.fields.items()):
+        if field != key:
+            default = compile_expression(blueprint.default, vocabulary)
+            parts.append((field, fields.get(field), blueprint.nullable, default))
+    if not entity.generated_key and key not in fields:
+        raise ExpressionError(f"a new row needs its key {key!r}")
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._pending or key in self._rows
+    def build(scope: Scope, table: str, taken: Container[str]) -> JsonObject:
+        values: dict[str, Any] = {}
+        for field, given, is_nullable, default in parts:
+            if given is None:
+                values[field] = default(scope)
+                continue
+            value = given(scope)
+            values[field] = default(scope) if value is None and not is_nullable else value
+        if entity.generated_key:
+            return FrozenDict({key: new_id(table, entity.prefix, values, taken), **values})
+        row_id = fields[key](scope)
+        if not isinstance(row_id, str):
+            raise ExpressionError(f"key {key!r} is {row_id!r}, not a text"[:200])
+        return FrozenDict({key: row_id, **values})
 
-    def __iter__(self) -> Any:
-        return iter({*self._rows, *self._pending})
+    return build
 
-    def __len__(self) -> int:
-        return len(self._rows) + len(self._pending)
+
+class _Taken:
+    """Ids in the table and ids asked for in this call; nothing is copied."""
+
+    __slots__ = ("_asked", "_rows", "_table")
+
+    def __init__(self, table: str, rows: Container[str], asked: AskedByRow) -> None:
+        self._table, self._rows, self._asked = table, rows, asked
+
+    def __contains__(self, row_id: object) -> bool:
+        return row_id in self._rows or (self._table, row_id) in self._asked

@@ -19,9 +19,11 @@ import orjson
 from components.environment.values import same
 from components.records.base import assembled
 from components.records.calls import RowChange
-from components.records.frozen import FrozenDict, JsonObject
+from components.records.frozen import JsonObject
 
 _MASK = (1 << 128) - 1
+_MAX_EDITS = 32
+"""Ids put in or taken out before the order of a table is worked out again."""
 MAX_ROW_BYTES = 1 << 20
 """Size of one row as JSON; what grows without end (a text appended to itself) stops here."""
 
@@ -47,18 +49,22 @@ class Row:
 class Table:
     """A persistent map from id to row. `put` and `remove` return a new table and share the rest."""
 
-    __slots__ = ("_order", "digest", "rows")
+    __slots__ = ("_edits", "_order", "digest", "rows")
 
     def __init__(
         self,
         rows: immutables.Map[str, Row] | None = None,
         digest: int = 0,
         order: tuple[str, ...] | None = None,
+        edits: tuple[str, ...] = (),
     ) -> None:
-        """Args: rows by id; digest: sum of the rows' digests; order: sorted ids when already known."""
+        """Args: rows by id; digest: sum of the rows' digests; order: sorted ids of an earlier table, with the
+        ids put in or taken out since then in `edits`; None when nobody asked for the order yet.
+        """
         self.rows: immutables.Map[str, Row] = immutables.Map() if rows is None else rows
         self.digest = digest
         self._order = order
+        self._edits = edits
 
     @classmethod
     def of(cls, rows: Mapping[str, Row]) -> Table:
@@ -69,30 +75,39 @@ class Table:
     def put(self, row_id: str, row: Row) -> Table:
         """Return the table with `row` under `row_id`."""
         old = self.rows.get(row_id)
-        order = self._order
-        if old is not None:
-            return Table(
-                self.rows.set(row_id, row), (self.digest + row.digest - old.digest) & _MASK, order
-            )
-        if order is not None:
-            place = bisect_left(order, row_id)
-            order = (*order[:place], row_id, *order[place:])
-        return Table(self.rows.set(row_id, row), (self.digest + row.digest) & _MASK, order)
+        rows = self.rows.set(row_id, row)
+        if old is None:
+            return self._edited(rows, row.digest, row_id)
+        digest = (self.digest + row.digest - old.digest) & _MASK
+        return Table(rows, digest, self._order, self._edits)
 
     def remove(self, row_id: str) -> Table:
         """Return the table without `row_id`, which must be there."""
-        old = self.rows[row_id]
-        order = self._order
-        if order is not None:
-            place = bisect_left(order, row_id)
-            order = (*order[:place], *order[place + 1 :])
-        return Table(self.rows.delete(row_id), (self.digest - old.digest) & _MASK, order)
+        return self._edited(self.rows.delete(row_id), -self.rows[row_id].digest, row_id)
+
+    def _edited(self, rows: immutables.Map[str, Row], digest: int, row_id: str) -> Table:
+        digest = (self.digest + digest) & _MASK
+        if self._order is None:
+            return Table(rows, digest)
+        if len(self._edits) >= _MAX_EDITS:
+            return Table(rows, digest, self.ids, (row_id,))
+        return Table(rows, digest, self._order, (*self._edits, row_id))
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """All ids in order."""
+        """All ids in order; worked out when somebody asks, so that a write need not copy them."""
         if self._order is None:
             self._order = tuple(sorted(self.rows))
+        elif self._edits:
+            order = list(self._order)
+            for row_id in self._edits:
+                place = bisect_left(order, row_id)
+                is_listed = place < len(order) and order[place] == row_id
+                if row_id in self.rows and not is_listed:
+                    order.insert(place, row_id)
+                elif row_id not in self.rows and is_listed:
+                    del order[place]
+            self._order, self._edits = tuple(order), ()
         return self._order
 
     def get(self, row_id: Any) -> Row | None:

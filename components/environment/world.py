@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import immutables
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from components.environment.expressions import ExpressionError, Vocabulary
 from components.environment.reactions import CompiledReaction, compile_reaction, services_named
 from components.environment.service import CompiledService, compile_service, table_vocabulary
 from components.environment.state import Row, ServiceState, Table, WorldState
+from components.environment.values import settle
 from components.errors import SynthesisError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.frozen import FrozenDict
@@ -35,6 +36,18 @@ class World:
     services: Mapping[str, CompiledService]
     reactions: Mapping[str, CompiledReaction]
     initial: WorldState
+    listeners: Mapping[tuple[str, str, str], tuple[CompiledReaction, ...]] = field(
+        init=False, repr=False, compare=False
+    )
+    """Reactions, by name, of each service, table and event."""
+
+    def __post_init__(self) -> None:
+        found: dict[tuple[str, str, str], tuple[CompiledReaction, ...]] = {}
+        for _name, compiled in sorted(self.reactions.items()):
+            on = compiled.reaction.on
+            place = (on.service, on.table, on.event)
+            found[place] = (*found.get(place, ()), compiled)
+        object.__setattr__(self, "listeners", found)
 
 
 def build_world(system: System, spec: WorldSpec) -> World:
@@ -46,7 +59,10 @@ def build_world(system: System, spec: WorldSpec) -> World:
     names = sorted({*spec.services, *spec.distractors})
     services, tables = {}, {}
     for name in names:
-        if name not in system.environment.blueprints or name not in system.reference.specs:
+        environment = system.environment
+        if not all(
+            name in part for part in (environment.blueprints, environment.seeds, system.reference.specs)
+        ):
             raise SynthesisError(f"world: no service {name!r}")
         service = _compiled(system.reference.specs[name], system.environment.blueprints[name])
         services[name] = service
@@ -90,12 +106,30 @@ def world_vocabulary(services: Mapping[str, CompiledService]) -> Vocabulary:
 def make_row(service: CompiledService, table: str, row_id: str, values: Mapping[str, Any]) -> Row:
     """Validate values against the entity's model and return the row.
 
+    Args:
+        values: in the one form of `components.environment.values`.
+
     Raises:
-        ValidationError: the values do not fit the entity.
+        ValueError: the values do not fit the entity (pydantic's ValidationError), or the row is too large.
     """
     model: type[BaseModel] = service.models[table]
+    # The core validator directly: `model_validate` costs half as much again.
     entity = model.__pydantic_validator__.validate_python(values)
     return Row(FrozenDict(entity.__dict__), service.spec.service, table, row_id)
+
+
+def _given_row(
+    service: CompiledService, table: str, row_id: str, values: Mapping[str, Any], where: str
+) -> Row:
+    """Make a row that comes from an artifact: a seed or an override."""
+    key = service.blueprint.entities[table].key
+    try:
+        settled = settle(values)
+        if settled.get(key) != row_id:
+            raise SynthesisError(f"{where}: {table}/{row_id} has another {key}")
+        return make_row(service, table, row_id, settled)
+    except ValueError as error:
+        raise SynthesisError(f"{where}: {table}/{row_id}: {error}") from error
 
 
 def _override(
@@ -111,10 +145,7 @@ def _override(
     rows = state.table(service, table)
     if values is None:
         return state.with_table(service, table, rows.remove(row_id)) if rows.get(row_id) else state
-    try:
-        row = make_row(services[service], table, row_id, values)
-    except ValidationError as error:
-        raise SynthesisError(f"override {place!r}: {error}") from error
+    row = _given_row(services[service], table, row_id, values, f"override {place!r}")
     return state.with_table(service, table, rows.put(row_id, row))
 
 
@@ -154,17 +185,11 @@ def _build_tables(service: CompiledService, seed: SeedData) -> ServiceState:
     unknown = sorted(set(seed.tables) - set(service.models))
     if unknown:
         raise SynthesisError(f"seed of {seed.service}: no table {unknown[0]!r}")
-    tables: dict[str, Table] = {}
+    tables = {}
     for name in sorted(service.models):
-        table = Table()
-        key = service.blueprint.entities[name].key
-        for row_id, values in sorted(seed.tables.get(name, FrozenDict()).items()):
-            try:
-                row = make_row(service, name, row_id, values)
-            except ValidationError as error:
-                raise SynthesisError(f"seed of {seed.service}: {name}/{row_id}: {error}") from error
-            if values.get(key) != row_id:
-                raise SynthesisError(f"seed of {seed.service}: {name}/{row_id} has another {key}")
-            table = table.put(row_id, row)
-        tables[name] = table
+        seeded = sorted(seed.tables.get(name, FrozenDict()).items())
+        where = f"seed of {seed.service}"
+        tables[name] = Table.of(
+            {row_id: _given_row(service, name, row_id, values, where) for row_id, values in seeded}
+        )
     return immutables.Map(tables)

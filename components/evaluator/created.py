@@ -76,7 +76,7 @@ class CreatedRows:
         return found
 
     def is_comparable(self, value: Any) -> bool:
-        """Return whether no text in the value has a generated id inside it, which no run repeats."""
+        """Return whether no text in the value has a generated id inside it: no run repeats it."""
         return not any(
             row_id in text and row_id != text for text in _texts(value) for row_id in self._by_id
         )
@@ -119,7 +119,7 @@ class CreatedRows:
         return self._rows[place]
 
     def canonical(self, value: Any) -> Any:
-        """Return the value with created rows' ids, inside texts too, replaced by the rows' labels."""
+        """Return the value with the ids of created rows, inside texts too, replaced by labels."""
         if isinstance(value, str):
             for row_id, place in self._by_id.items():
                 if row_id in value:

@@ -54,7 +54,7 @@ def score_criteria(
 def is_pass(
     scores: Mapping[str, CriterionScore], rubric: Rubric, settings: EvaluatorSettings
 ) -> bool | None:
-    """Return whether enough of the rubric is met; None when a criterion is unscored or none exists."""
+    """Return whether enough of the rubric is met; None when a part of it is unscored."""
     met = total = 0.0
     for name, criterion in rubric.criteria.items():
         score = scores.get(name)

@@ -41,9 +41,9 @@ class RowDifference:
     row_id: str
     """Id in the actual state; in the expected one when the row is missing."""
     fields: tuple[str, ...] = ()
-    """CHANGED: fields with other values, free text apart."""
+    """CHANGED: fields with other values, and free text that only one of the two runs wrote."""
     free_text_fields: tuple[str, ...] = ()
-    """CHANGED: free-text fields with other words; two right solutions may differ here alone."""
+    """CHANGED: free text that both runs wrote, in other words; right solutions may differ here."""
 
     @property
     def is_free_text_only(self) -> bool:
@@ -100,7 +100,9 @@ class _Comparison:
                     if left is None or right is None:
                         gone = DifferenceKind.EXTRA if left is None else DifferenceKind.MISSING
                         yield _difference(gone, place)
-                    elif difference := self._changed(place, left.values, right.values):
+                    elif difference := self._changed(
+                        place, left.values, right.values, seed.rows[row_id].values
+                    ):
                         yield difference
 
     def new_rows(self) -> Iterator[RowDifference]:
@@ -146,7 +148,11 @@ class _Comparison:
         )
 
     def _changed(
-        self, place: Place, expected: Mapping[str, Any], actual: Mapping[str, Any]
+        self,
+        place: Place,
+        expected: Mapping[str, Any],
+        actual: Mapping[str, Any],
+        seed: Mapping[str, Any] | None = None,
     ) -> RowDifference | None:
         entity = entity_of(self._world, place.service, place.table)
         start = f"{place.service}.{place.table}."
@@ -164,7 +170,13 @@ class _Comparison:
         ]
         if not differing:
             return None
-        words = tuple(field for field in differing if entity.fields[field].free_text)
+        # Words may differ where both runs wrote some; what only one of them wrote is a write.
+        words = tuple(
+            field
+            for field in differing
+            if entity.fields[field].free_text
+            and (seed is None or seed[field] not in (expected[field], actual[field]))
+        )
         fields = tuple(field for field in differing if field not in words)
         return _difference(DifferenceKind.CHANGED, place, fields, words)
 

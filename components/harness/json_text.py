@@ -52,7 +52,7 @@ def read_value(text: str, start: int, closing: str = "") -> tuple[Any, int]:
             raise _unreadable(error, start) from error
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"the JSON holds {error}") from error
-    _check(value)
+    _check(value, text)
     return value, end
 
 
@@ -83,7 +83,7 @@ def decode_text(text: str) -> Any:
         value = _DECODER.decode(stripped)
     except (ValueError, RecursionError) as error:
         raise Unreadable("it is no JSON") from error
-    _check(value)
+    _check(value, stripped)
     return value
 
 
@@ -101,7 +101,7 @@ def _finite(digits: str) -> float:
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_float=_finite)
 
 
-def _check(value: Any) -> None:
+def _check(value: Any, text: str) -> None:
     level, depth = [value], 0
     while level:
         depth += 1
@@ -113,6 +113,8 @@ def _check(value: Any) -> None:
             if isinstance(item, (dict, list))
             for inner in (item.values() if isinstance(item, dict) else item)
         ]
+    if text.isascii() and "\\u" not in text:
+        return
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

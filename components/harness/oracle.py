@@ -19,7 +19,7 @@ from typing import Any
 from components.harness.policy import Message, PolicyReply, PolicyRequest
 from components.harness.tools import FINISH, READ_MORE
 from components.harness.transcript import Exchange, read_transcript
-from components.records.frozen import FrozenDict, JsonObject, thaw
+from components.records.frozen import FrozenDict, JsonObject
 from components.records.task import GoldStep, Provenance, Task
 from components.task.provenance import (
     ProvenanceError,
@@ -33,6 +33,7 @@ ANSWER = "answer"
 _MAX_TRIES = 2
 _MAX_PAGES_AT_ONCE = 6
 _GIVE_UP = "I could not complete the task."
+_dump = json.JSONEncoder(ensure_ascii=False).encode
 Call = tuple[str, Mapping[str, Any]]
 """Policy name of a tool, and arguments."""
 
@@ -243,7 +244,7 @@ def shown_instruction(instruction: str, messages: Sequence[Message]) -> str:
 
 def write_calls(calls: Sequence[Call], style: str) -> str:
     """Write calls as a policy would, in one of the four formats."""
-    bodies = [{"name": name, "arguments": thaw(arguments)} for name, arguments in calls]
+    bodies = [{"name": name, "arguments": arguments} for name, arguments in calls]
     if style == "openai":
         wrapped = [
             {
@@ -260,10 +261,6 @@ def write_calls(calls: Sequence[Call], style: str) -> str:
     if style == "bare_json":
         return "\n".join(texts)
     return "\n".join(f"<tool_call>{text}</tool_call>" for text in texts)
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _policy_name(step: GoldStep) -> str:

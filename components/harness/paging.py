@@ -19,6 +19,7 @@ from components.records.frozen import FrozenDict, JsonObject
 
 _HEADER = re.compile(r"\[page (\d+) of (\d+) of (\S+)\]\n")
 _BODY_START = '{"ok":'
+_ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +81,8 @@ def read_page(shown: str) -> Page | None:
 
 
 def _line(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    if '"mimeType":' in text:
-        value = _without_blobs(value)
-        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return text
+    text = _ENCODE(value)
+    return _ENCODE(_without_blobs(value)) if '"mimeType":' in text else text
 
 
 def _without_blobs(value: Any) -> Any:

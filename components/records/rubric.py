@@ -19,8 +19,11 @@ class RowFields(Record):
     service: str
     table: str
     where: JsonObject
-    """Field -> value that binds the row by query (never by a generated id, unless it was in the
-    seed).
+    """Field -> value that binds the row by query, never by a generated id unless it was in the
+    seed.
+
+    `{"@row_of": "<criterion>"}` stands for the id of a row that this other criterion binds, here as
+    in `fields` and in an answer.
     """
     fields: JsonObject = FrozenDict()
     """Field -> expected value."""
@@ -49,10 +52,7 @@ class Untouched(Record):
     text: str
     weight: float = Field(default=1.0, gt=0)
     allowed: FrozenDict[str, tuple[str, ...]]
-    """`service/table/id`, or `service/table/*` for new rows -> fields that may change (`*`.
-
-    All).
-    """
+    """`service/table/id` -> fields that may change (`*`: all, and the row may go)."""
     max_new: FrozenDict[str, int] = FrozenDict()
     """`service/table` -> how many rows may be new; absent means 0."""
 

@@ -6,12 +6,12 @@ import random
 from datetime import datetime, timedelta
 from typing import Any
 
-from components.environment.expressions import TIME_FORMAT
 from components.records.blueprint import FieldType
 from components.task.graph import Parameter, ToolGraph, ToolShape
 from components.task.phrases import phrases
 
 _STEP = 5
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def draw_literal(
@@ -35,8 +35,8 @@ def draw_literal(
     if kind != "string":
         return None
     if _is_time(graph, parameter):
-        moment = datetime.strptime(now, TIME_FORMAT) + timedelta(days=rng.randint(4, 25))
-        return moment.replace(hour=rng.choice((7, 8, 9)), minute=0, second=0).strftime(TIME_FORMAT)
+        moment = datetime.strptime(now, _TIME_FORMAT) + timedelta(days=rng.randint(4, 25))
+        return moment.replace(hour=rng.choice((7, 8, 9)), minute=0, second=0).strftime(_TIME_FORMAT)
     if "pattern" in parameter.schema:
         return None
     stock = phrases().values(shape, parameter.pointer)

@@ -10,6 +10,9 @@ finished round is not run again.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from components.durable import write_atomic
 from loop.config import RunConfig
 from loop.console import Console
 from loop.round import evolve
@@ -17,5 +20,12 @@ from loop.round import evolve
 
 def main(config: RunConfig) -> None:
     """Run the round; the last line printed is the path of its report."""
-    result = evolve(config, Console())
+    console = Console()
+    result = evolve(config, console)
+    if result.was_finished:
+        console.line(f"round {result.number} of run '{config.run}' is finished; nothing to do")
+    console.close()
+    if config.out is not None:
+        summary = (result.folder / "summary.json").read_bytes()
+        write_atomic(Path(config.out), summary, point="evolve.out")
     print(result.report_path)

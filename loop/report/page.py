@@ -31,7 +31,9 @@ _FILES = resources.files("loop.report")
 
 def render_seed(summary: RoundSummary, system: System) -> str:
     """Return the page of round 0: services, tools, tasks."""
-    return _render("seed.html.j2", summary=summary, services=_services(system), tasks=_tasks(system))
+    return _render(
+        "seed.html.j2", summary=summary, services=_services(system), tasks=_tasks(system)
+    )
 
 
 def render_round(
@@ -165,9 +167,11 @@ def _tasks(
 
 
 def _passes(rolled: Rolled | None, task_id: str) -> str:
-    group = [] if rolled is None else [
-        item.passed for item in rolled.scored.values() if item.task_id == task_id
-    ]
+    group = (
+        []
+        if rolled is None
+        else [item.passed for item in rolled.scored.values() if item.task_id == task_id]
+    )
     return f"{group.count(True)} of {len(group)}" if group else "-"
 
 

@@ -1,0 +1,170 @@
+"""The harness against the raw text: whether another parser reads a call that this one misses, and what is shown.
+
+The references are the text as the policy wrote it, the spec as it should be rendered, and the answers as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+
+from attribution.evidence import evidence, place_of
+from attribution.interventions.runs import Arm
+from attribution.records import Evidence, EvidenceKind, Party
+from components.errors import HarnessError
+from components.harness.formats import READERS
+from components.harness.parsing import parse_turn
+from components.harness.rendering import (
+    render_feedback,
+    render_observation,
+    render_system,
+    render_user,
+)
+from components.harness.stage import Stage, set_stage
+from components.harness.tools import FINISH, READ_MORE
+from components.records.frozen import FrozenDict, thaw
+from components.records.harness import HarnessSettings, ParserSettings
+from components.records.trajectory import ParsedCall, Trajectory
+
+_MARK = "q7Zx0-mark"
+
+
+def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
+    """Return the parsers that read a valid call where the harness read none that is valid."""
+    try:
+        stage = set_stage(arm.system.harness, arm.world, arm.task)
+    except HarnessError:
+        return ()
+    found = []
+    for turn in trajectory.turns:
+        if turn.calls and all(_is_valid(stage, call) for call in turn.calls):
+            continue
+        for parser in sorted(READERS):
+            calls = parse_turn(turn.raw_text, _only(parser), stage.schemas, turn.index).calls
+            if not calls or not all(_is_valid(stage, call) for call in calls):
+                continue
+            if [(c.name, c.arguments) for c in calls] == [(c.name, c.arguments) for c in turn.calls]:
+                continue
+            found.append(
+                evidence(
+                    EvidenceKind.PARSER,
+                    Party.HARNESS,
+                    place_of("harness", "parsers", parser),
+                    f"the parser {parser} reads {calls[0].name} in turn {turn.index}; the harness read "
+                    f"{turn.calls[0].name if turn.calls else 'no call'}",
+                    task_id=trajectory.task_id,
+                    rollout_id=trajectory.rollout_id,
+                    turn=turn.index,
+                    parser=parser,
+                )
+            )
+            break  # one parser that reads it is enough
+        limit = arm.system.harness.limits.max_calls_per_turn
+        if len(turn.calls) > limit:
+            found.append(
+                evidence(
+                    EvidenceKind.BUDGET,
+                    Party.HARNESS,
+                    place_of("harness", "limits", "max_calls_per_turn"),
+                    f"turn {turn.index} holds {len(turn.calls)} calls and {limit} were run",
+                    task_id=trajectory.task_id,
+                    rollout_id=trajectory.rollout_id,
+                    setting="max_calls_per_turn",
+                    needed=len(turn.calls),
+                )
+            )
+    return tuple(found)
+
+
+def _only(parser: str) -> HarnessSettings:
+    return HarnessSettings(
+        system_prompt="",
+        user_prompt="",
+        observation="",
+        invalid_call_feedback="",
+        parsers=FrozenDict({parser: ParserSettings(rank=0)}),
+    )
+
+
+def _is_valid(stage: Stage, call: ParsedCall) -> bool:
+    schema = stage.schemas.get(call.name)
+    return schema is not None and jsonschema_rs.is_valid(thaw(schema), thaw(call.arguments))
+
+
+def broken_rendering(arm: Arm) -> tuple[Evidence, ...]:
+    """Return the templates that do not show what they must, and needed tools that are hidden."""
+    settings = arm.system.harness
+    return tuple(
+        evidence(
+            EvidenceKind.RENDERING,
+            Party.HARNESS,
+            place_of("harness", setting),
+            statement,
+            task_id=arm.task.task_id,
+            setting=setting,
+            **data,
+        )
+        for setting, statement, data in _problems(arm, settings)
+    )
+
+
+def _problems(arm: Arm, settings: HarnessSettings) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    hidden = sorted(
+        {f"{step.service}__{step.tool}" for step in arm.task.gold.values()}
+        & set(settings.hidden_tools)
+    )
+    if hidden:
+        yield "hidden_tools", f"{hidden[0]}, which the task needs, is not shown", {"tools": hidden}
+    try:
+        if _MARK not in render_feedback(settings, _MARK):
+            yield "invalid_call_feedback", "the feedback does not say what the problem is", {}
+    except HarnessError as error:
+        yield "invalid_call_feedback", str(error), {}
+    body = '{"ok":true,"data":"' + _MARK + '"}'
+    try:
+        if body not in render_observation(settings, "any__tool", "t00c1", body):
+            yield "observation", "an answer is not shown as it is", {}
+    except HarnessError as error:
+        yield "observation", str(error), {}
+    task = arm.task
+    try:
+        text = render_user(settings, task.instruction, task.answer_schema)
+        fields = sorted(task.answer_schema.get("properties") or {})
+        missing = [field for field in fields if field not in text]
+        if task.instruction not in text:
+            yield "user_prompt", "the instruction is not shown whole", {}
+        elif missing:
+            yield "user_prompt", f"the answer's field {missing[0]!r} is not shown", {}
+    except HarnessError as error:
+        yield "user_prompt", str(error), {}
+    yield from _system_problems(arm, settings)
+
+
+def _system_problems(
+    arm: Arm, settings: HarnessSettings
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    task = arm.task
+    shown = settings.model_copy(update={"user_prompt": "", "hidden_tools": ()})
+    try:
+        tools = set_stage(shown, arm.world, task).tools
+        text = render_system(settings, tools, task.world.now, task.policy_rules)
+    except HarnessError as error:
+        yield "system_prompt", str(error), {}
+        return
+    needed = {f"{step.service}__{step.tool}" for step in task.gold.values()} | {FINISH, READ_MORE}
+    for tool in tools:
+        if tool.name not in needed:
+            continue
+        words = [tool.name, *sorted(tool.schema.get("properties") or {})]
+        missing = [word for word in words if word not in text]
+        if missing:
+            yield "system_prompt", f"{missing[0]!r} of the tool {tool.name} is not shown", {}
+            return
+    for rule in task.policy_rules:
+        if rule not in text:
+            yield "system_prompt", "a rule that the policy must keep is not shown", {}
+            return
+    if task.world.now not in text:
+        yield "system_prompt", "the world's clock is not shown", {}

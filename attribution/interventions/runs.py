@@ -1,0 +1,172 @@
+"""Rollouts that attribution plays itself: recorded texts said again, then the oracle, in any system.
+
+Everything here is deterministic and never waits: the policies are scripts, the session is a state value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from components.environment.engine import call_recorded
+from components.environment.state import WorldState
+from components.environment.world import World, build_world
+from components.evaluator.rubric import is_pass, score_criteria
+from components.harness.episode import run_rollout
+from components.harness.oracle import OraclePolicy
+from components.harness.policy import (
+    Policy,
+    PolicyReply,
+    PolicyRequest,
+    PrefixPolicy,
+    RolloutPlan,
+)
+from components.records.calls import CallRecord
+from components.records.frozen import FrozenDict, JsonObject
+from components.records.system import System
+from components.records.task import Task
+from components.records.trajectory import CriterionScore, StopReason, Trajectory, Turn
+
+T = TypeVar("T")
+_SILENCE = "That is all."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One system as one task meets it."""
+
+    system: System
+    task: Task
+    world: World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One rollout played here, and how its own system scores it."""
+
+    trajectory: Trajectory
+    final: WorldState
+    criteria: FrozenDict[str, CriterionScore]
+    passed: bool | None
+    """None: a boundary broke, or a criterion could not be decided."""
+
+
+class SilentPolicy:
+    """Says nothing of use: ends a replay where its recording ends."""
+
+    version = "silent"
+    simulated = True
+
+    async def act(self, request: PolicyRequest) -> PolicyReply:
+        """Return a text without a call."""
+        del request
+        return PolicyReply(text=_SILENCE)
+
+
+class _Session:
+    """A world's state, call by call."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.state = world.initial
+
+    def call(
+        self, service: str, tool: str, arguments: Mapping[str, Any], key: str | None = None
+    ) -> CallRecord:
+        """Execute one call. No key is needed: nothing here is ever sent twice."""
+        del key
+        self.state, record = call_recorded(self._world, self.state, service, tool, arguments)
+        return record
+
+
+def arm_of(system: System, task_id: str) -> Arm:
+    """Return the arm of a task.
+
+    Raises:
+        SynthesisError: its world cannot be built.
+    """
+    task = system.tasks[task_id]
+    return Arm(system=system, task=task, world=build_world(system, task.world))
+
+
+def play(arm: Arm, policy: Policy, seed: int = 0) -> Run:
+    """Play one rollout of a policy that never waits."""
+    session = _Session(arm.world)
+    plan = RolloutPlan(rollout_id="replay", group_index=0, seed=seed, component_hashes=FrozenDict())
+    trajectory = _now(run_rollout(arm.system, arm.world, arm.task, policy, plan, session))
+    criteria, passed = score(arm, session.state, trajectory)
+    return Run(trajectory=trajectory, final=session.state, criteria=criteria, passed=passed)
+
+
+def score(
+    arm: Arm, final: WorldState, trajectory: Trajectory
+) -> tuple[FrozenDict[str, CriterionScore], bool | None]:
+    """Return each criterion's result, and whether the run passes in this arm."""
+    rubric = arm.system.evaluator.rubrics.get(arm.task.task_id)
+    if rubric is None or trajectory.stop_reason is StopReason.FAILURE:
+        return FrozenDict(), None
+    settings = arm.system.evaluator.settings
+    criteria = score_criteria(rubric, settings, arm.world.initial, final, trajectory.answer)
+    return criteria, is_pass(criteria, rubric, settings)
+
+
+def play_on(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:
+    """Say recorded texts again, then let the oracle go on."""
+    oracle = OraclePolicy(arm.task)
+    policy: Policy = PrefixPolicy(texts=tuple(texts), then=oracle) if texts else oracle
+    return play(arm, policy, seed)
+
+
+def replay(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:
+    """Say recorded texts again, and nothing more."""
+    run = play(arm, PrefixPolicy(texts=tuple(texts), then=SilentPolicy()), seed)
+    turns = run.trajectory.turns[: len(texts)]
+    return Run(
+        trajectory=run.trajectory.model_copy(update={"turns": turns}),
+        final=run.final,
+        criteria=run.criteria,
+        passed=run.passed,
+    )
+
+
+def texts_of(trajectory: Trajectory) -> tuple[str, ...]:
+    """Return the raw texts of a rollout, turn by turn."""
+    return tuple(turn.raw_text for turn in trajectory.turns)
+
+
+def what_was_read(turn: Turn) -> list[tuple[str, JsonObject]]:
+    """Return the calls of a turn by name and arguments."""
+    return [(call.name, call.arguments) for call in turn.calls]
+
+
+def what_was_shown(turn: Turn) -> tuple[str, ...]:
+    """Return what the policy saw after a turn."""
+    return (*(item.shown for item in turn.observations), turn.feedback)
+
+
+def first_difference(recorded: Trajectory, other: Trajectory) -> int | None:
+    """Return the first turn that was read or answered otherwise in another arm; None when none was.
+
+    -1 says that the very first messages already differ.
+    """
+    if (recorded.user_text, recorded.system_text) != (other.user_text, other.system_text):
+        return -1
+    for index, turn in enumerate(recorded.turns):
+        if index >= len(other.turns):
+            return index
+        twin = other.turns[index]
+        if what_was_read(turn) != what_was_read(twin) or what_was_shown(turn) != what_was_shown(twin):
+            return index
+    return None
+
+
+def _now(waiting: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits to its end, whether or not an event loop is running around it."""
+    try:
+        waiting.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    waiting.close()
+    raise AssertionError("a scripted rollout waited for something")

@@ -1,0 +1,178 @@
+"""What speaks against the components before any rollout is looked at: one task, all references.
+
+A review is a list of facts about one task's world, gold, rubric and harness. It blames nobody: a defect that no
+rollout met lost nothing. Reviews are kept by the identity of the system, since every rollout of a group asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attribution.evidence import evidence, place_of
+from attribution.interventions.budgets import tight_limits
+from attribution.interventions.derivation import broken_task
+from attribution.interventions.gold import GoldReplay, differing_rows, gold_evidence, replay_gold
+from attribution.interventions.promises import (
+    broken_reactions,
+    broken_rows,
+    check_step,
+    promised_reactions,
+)
+from attribution.interventions.reading import broken_rendering
+from attribution.interventions.rescoring import broken_criteria, broken_settings
+from attribution.interventions.runs import Arm, arm_of, play_on
+from attribution.records import Evidence, EvidenceKind, Party
+from components.environment.world import build_world
+from components.errors import SynthesisError
+from components.records.frozen import FrozenDict
+from components.records.system import System
+from components.records.task import Task
+
+
+def review_task(system: System, task_id: str) -> tuple[Evidence, ...]:
+    """Return everything that speaks against a component, as far as this task shows it.
+
+    Later references are void while earlier ones are in doubt: recorded answers are held against a tool only when
+    its documentation is silent and the rows are the certified ones; the rubric is compiled again only from a task
+    that fits its certificate; the norm of the harness is asked last.
+    """
+    task = system.tasks[task_id]
+    if task_id not in system.reference.certificates:
+        return ()
+    try:
+        arm = arm_of(system, task_id)
+    except SynthesisError as error:
+        return (_unbuildable(system, task, str(error)),)
+    environment = review_environment(arm)
+    rows = [item for item in environment if item.party is Party.TASK]
+    of_task = [*rows, *broken_task(system, task, arm.world)]
+    found = [*(item for item in environment if item.party is not Party.TASK), *of_task]
+    found += broken_settings(system.evaluator.settings)
+    if not of_task:
+        found += broken_criteria(system, task, arm.world)
+    found += broken_rendering(arm)
+    if not found:
+        found += tight_limits(arm, play_on(arm, ()))
+    return tuple(found)
+
+
+def review_environment(arm: Arm) -> tuple[Evidence, ...]:
+    """Return what speaks against the environment, and against the task's own rows."""
+    system, task = arm.system, arm.task
+    certificate = system.reference.certificates[task.task_id]
+    rows = differing_rows(system, task, arm.world)
+    if not rows:
+        rows = _promised_rows(arm)
+    replay = replay_gold(arm.world, certificate)
+    spec = _spec_evidence(arm, replay)
+    reactions = [
+        item for item in broken_reactions(system) if _is_active(system, task, str(item.data["reaction"]))
+    ]
+    answers: tuple[Evidence, ...] = ()
+    named = {item.call_index for item in spec if item.call_index is not None}
+    if replay.differs_at is not None and not rows and not named and not reactions:
+        answers = _clock(arm) or gold_evidence(system, task, replay)
+    return (*rows, *spec, *reactions, *answers)
+
+
+def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:
+    """Rows that break an invariant though they are the certified ones: seeds first, then the task's overrides."""
+    contract = arm.system.reference.contract
+    bare = arm.task.world.model_copy(update={"overrides": FrozenDict()})
+    if not arm.task.world.overrides:
+        return broken_rows(arm.world, contract, Party.ENVIRONMENT)
+    of_seed = broken_rows(build_world(arm.system, bare), contract, Party.ENVIRONMENT)
+    known = {(item.data["invariant"], item.data["row_id"]) for item in of_seed}
+    of_task = broken_rows(arm.world, contract, Party.TASK, arm.task.task_id)
+    return (
+        *of_seed,
+        *(
+            item
+            for item in of_task
+            if (item.data["invariant"], item.data["row_id"]) not in known
+            and _key(item) in arm.task.world.overrides
+        ),
+    )
+
+
+def _key(item: Evidence) -> str:
+    return f"{item.data['service']}/{item.data['table']}/{item.data['row_id']}"
+
+
+def _spec_evidence(arm: Arm, replay: GoldReplay) -> tuple[Evidence, ...]:
+    promised = promised_reactions(arm.world, arm.system.reference.contract)
+    return tuple(
+        item
+        for index, step in enumerate(replay.steps)
+        for item in check_step(
+            arm.world, promised, step, task_id=arm.task.task_id, call_index=index
+        )
+    )
+
+
+def _is_active(system: System, task: Task, name: str) -> bool:
+    reaction = system.reference.contract.reactions.get(name) or system.environment.reactions.get(name)
+    names = {*task.world.services, *task.world.distractors}
+    if reaction is None:
+        return False
+    return {reaction.on.service, *(write.service for write in reaction.writes.values())} <= names
+
+
+def _clock(arm: Arm) -> tuple[Evidence, ...]:
+    """A clock that is not the certified one explains every time that gold wrote."""
+    system, task = arm.system, arm.task
+    certificate = system.reference.certificates[task.task_id]
+    known = {
+        str(value)
+        for call in certificate.gold_run.values()
+        for change in call.changes
+        for value in (change.after or {}).values()
+        if isinstance(value, str) and len(value) == len(task.world.now) and value.endswith("Z")
+    }
+    for now in sorted(known - {task.world.now}):
+        world = task.world.model_copy(update={"now": now})
+        try:
+            moved = build_world(system, world)
+        except SynthesisError:
+            continue
+        if replay_gold(moved, certificate).differs_at is None:
+            return (
+                evidence(
+                    EvidenceKind.DERIVATION,
+                    Party.TASK,
+                    place_of(f"task/{task.task_id}", "world", "now"),
+                    f"the certified run was at {now}, the task is at {task.world.now}",
+                    task_id=task.task_id,
+                    certified=now,
+                ),
+            )
+    return ()
+
+
+def _unbuildable(system: System, task: Task, problem: str) -> Evidence:
+    """A world that cannot be built: the task's if it can without its overrides, the environment's otherwise."""
+    bare = task.world.model_copy(update={"overrides": FrozenDict()})
+    try:
+        build_world(system, bare)
+    except SynthesisError:
+        services = sorted({*task.world.services, *task.world.distractors})
+        named = next((name for name in services if name in problem), services[0])
+        place, party = place_of(f"blueprint/{named}"), Party.ENVIRONMENT
+    else:
+        key = next((key for key in task.world.overrides if key in problem), "")
+        place = place_of(f"task/{task.task_id}", "world", "overrides", *([key] if key else []))
+        party = Party.TASK
+    return evidence(
+        EvidenceKind.BOUNDARY, party, place, f"the world cannot be built: {problem}", task_id=task.task_id
+    )
+
+
+def places_of(found: Iterable[Evidence]) -> dict[tuple[Party, str], tuple[Evidence, ...]]:
+    """Group facts by whom they speak against, and where."""
+    grouped: dict[tuple[Party, str], tuple[Evidence, ...]] = {}
+    for item in found:
+        if item.against:
+            key = (item.party, item.place)
+            grouped[key] = (*grouped.get(key, ()), item)
+    return grouped
+

@@ -1,0 +1,140 @@
+"""Admission of a service, built-in or compiled: three gates, one verdict a tool.
+
+Owns the order of the gates and what follows from a failure: the tool is quarantined under the first
+gate that it failed, and a service with too little left is not admitted. It repairs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from components.environment.gates_adversarial import run_adversarial
+from components.environment.gates_laws import run_laws
+from components.environment.gates_probe import GATE_NOW, GateFailure, Prober, offered
+from components.environment.gates_self import run_self_tests
+from components.environment.world import World, build_service_world
+from components.errors import SynthesisError
+from components.records.blueprint import (
+    Blueprint,
+    Quarantine,
+    QuarantineReason,
+    SeedData,
+)
+from components.records.frozen import FrozenDict
+from components.records.spec import ServiceSpec
+
+MIN_TOOLS = 3
+"""A service with fewer working tools is no environment."""
+MIN_DIFFICULTY = 3
+"""A service whose every tool is easier teaches nothing."""
+
+_REASONS = {
+    "self": QuarantineReason.FAILED_SELF_TEST,
+    "adversarial": QuarantineReason.FAILED_ADVERSARIAL,
+    "law": QuarantineReason.FAILED_STATE_LAW,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """What the gates say of a service."""
+
+    blueprint: Blueprint
+    """The blueprint with failing tools moved to `quarantined`."""
+    tests_run: int
+    """Calls that the gates made."""
+    failures: tuple[GateFailure, ...]
+    admitted: bool
+    reason: str
+    """Why it is not admitted; empty when it is."""
+
+
+def admit_service(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData) -> Admission:
+    """Run every gate on a service alone.
+
+    Args:
+        spec: the reference: schemas and written rules.
+        blueprint: what is judged; tools that are quarantined already are not tested.
+        seed: rows that the tests start from.
+    """
+    try:
+        world, working, broken = _compiling_part(spec, blueprint, seed)
+    except SynthesisError as error:
+        return Admission(
+            blueprint=blueprint, tests_run=0, failures=(), admitted=False, reason=str(error)
+        )
+    prober = Prober(spec=spec, world=world, tools=offered(spec, world), failures=broken)
+    variants = run_self_tests(prober, working)
+    run_adversarial(prober)
+    run_laws(prober, working, variants)
+    failures = tuple(sorted(prober.failures, key=lambda item: (item.tool, item.gate, item.rule)))
+    judged = _quarantine(blueprint, failures)
+    reason = _reason(judged, failures)
+    return Admission(
+        blueprint=judged,
+        tests_run=prober.num_calls,
+        failures=failures,
+        admitted=not reason,
+        reason=reason,
+    )
+
+
+def _compiling_part(
+    spec: ServiceSpec, blueprint: Blueprint, seed: SeedData
+) -> tuple[World, Blueprint, list[GateFailure]]:
+    """Return the world of the tools that compile, their blueprint, and failures of the others.
+
+    Raises:
+        SynthesisError: not even the tables and the seed compile.
+    """
+    try:
+        return build_service_world(spec, blueprint, seed, GATE_NOW), blueprint, []
+    except SynthesisError:
+        pass
+    working: dict[str, object] = {}
+    failures: list[GateFailure] = []
+    for name, tool in sorted(blueprint.tools.items()):
+        alone = blueprint.model_copy(update={"tools": FrozenDict({name: tool})})
+        try:
+            build_service_world(spec, alone, seed, GATE_NOW)
+        except SynthesisError as error:
+            failures.append(
+                GateFailure(
+                    tool=name,
+                    gate="self",
+                    rule="it compiles",
+                    arguments=FrozenDict(),
+                    expected="a blueprint that fits its spec",
+                    came=str(error)[:300],
+                )
+            )
+            continue
+        working[name] = tool
+    part = blueprint.model_copy(update={"tools": FrozenDict(working)})
+    return build_service_world(spec, part, seed, GATE_NOW), part, failures
+
+
+def _quarantine(blueprint: Blueprint, failures: tuple[GateFailure, ...]) -> Blueprint:
+    tools, quarantined = dict(blueprint.tools), dict(blueprint.quarantined)
+    for gate in ("self", "adversarial", "law"):
+        for failure in failures:
+            if failure.gate == gate and failure.tool in tools:
+                del tools[failure.tool]
+                detail = f"{failure.rule}: expected {failure.expected}; {failure.came}"
+                quarantined[failure.tool] = Quarantine(reason=_REASONS[gate], detail=detail[:400])
+    return blueprint.model_copy(
+        update={"tools": FrozenDict(tools), "quarantined": FrozenDict(quarantined)}
+    )
+
+
+def _reason(blueprint: Blueprint, failures: tuple[GateFailure, ...]) -> str:
+    own = [failure for failure in failures if not failure.tool]
+    if own:
+        return f"{own[0].rule}: expected {own[0].expected}; {own[0].came}"
+    tools = {n: tool for n, tool in blueprint.tools.items() if n not in blueprint.quarantined}
+    if len(tools) < MIN_TOOLS:
+        return f"only {len(tools)} of its tools work; {MIN_TOOLS} are needed"
+    hardest = max(tool.difficulty for tool in tools.values())
+    if hardest < MIN_DIFFICULTY:
+        return f"its hardest tool has difficulty {hardest}; {MIN_DIFFICULTY} is needed"
+    return ""

@@ -1,0 +1,356 @@
+"""What all gates share: calls on a fresh service, the record of a failure, and argument variants
+from a spec.
+
+Owns the calling and the drawing of arguments. It sees the spec and the rows of the state, never the
+blueprint: table keys are read off the rows. A call that raises is data here, not an error.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema_rs
+
+from components.environment.compiler_words import singular, snake, tokens
+from components.environment.engine import execute
+from components.environment.expressions import Vocabulary
+from components.environment.sample_values import SchemaSampler
+from components.environment.state import WorldState, rows_of
+from components.environment.world import World
+from components.records.calls import ErrorCode, RowChange
+from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze, thaw
+from components.records.spec import ServiceSpec, ToolSpec
+
+GATE_NOW = "2026-03-02T09:00:00Z"
+MAX_VARIANTS = 28
+NO_SUCH_ROW = "no_such_row_7q"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateFailure:
+    """One broken expectation, small enough to read."""
+
+    tool: str
+    """Empty when it is the service's own (its seed, say)."""
+    gate: str
+    """`self`, `adversarial` or `law`."""
+    rule: str
+    """What was tested."""
+    arguments: JsonObject
+    expected: str
+    came: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one call did."""
+
+    state: WorldState
+    envelope: JsonObject
+    changes: tuple[RowChange, ...]
+    crash: str = ""
+    """The exception that came out of the engine; empty when none did."""
+
+    @property
+    def is_ok(self) -> bool:
+        """True when the tool answered."""
+        return not self.crash and self.envelope.get("ok") is True
+
+    @property
+    def code(self) -> str:
+        """Error code, or an empty text."""
+        error = self.envelope.get("error")
+        return str(error.get("code")) if isinstance(error, Mapping) else ""
+
+    @property
+    def data(self) -> Any:
+        """The answer's data."""
+        return self.envelope.get("data")
+
+    def told(self) -> str:
+        """Say what came, in one line."""
+        if self.crash:
+            return f"it crashed: {self.crash}"
+        if self.is_ok:
+            return f"ok with {len(self.changes)} changes: {_short(self.data)}"
+        message = self.envelope.get("error", {}).get("message", "")
+        return f"{self.code or 'no envelope'}: {str(message)[:160]}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Prober:
+    """Calls one service and collects failures. Lives while one service is judged."""
+
+    spec: ServiceSpec
+    world: World
+    tools: tuple[str, ...]
+    """Tools that are offered, sorted."""
+    num_calls: int = 0
+    failures: list[GateFailure] = field(default_factory=list)
+
+    @property
+    def initial(self) -> WorldState:
+        """State that every test starts from."""
+        return self.world.initial
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the service's tables, sorted."""
+        return tuple(sorted(self.initial.services[self.spec.service]))
+
+    def rows(self, table: str, state: WorldState | None = None) -> dict[str, JsonObject]:
+        """Return the rows of a table by id."""
+        return rows_of(state or self.initial, self.spec.service, table)
+
+    def call(
+        self, tool: str, arguments: Mapping[str, Any], state: WorldState | None = None
+    ) -> Seen:
+        """Call a tool; whatever goes wrong inside comes back as data."""
+        self.num_calls += 1
+        before = state or self.initial
+        try:
+            outcome = execute(self.world, before, self.spec.service, tool, freeze(arguments))
+        except Exception as error:  # noqa: BLE001
+            # The gate's whole point: nothing may come out of a service but an envelope.
+            return Seen(before, FrozenDict(), (), f"{type(error).__name__}: {error}"[:200])
+        return Seen(outcome.state, outcome.envelope, outcome.changes)
+
+    def fail(
+        self,
+        tool: str,
+        gate: str,
+        rule: str,
+        arguments: Mapping[str, Any],
+        expected: str,
+        came: str,
+    ) -> None:
+        """Record a failure; one a tool and rule is enough, the one with the smallest arguments."""
+        new = GateFailure(
+            tool=tool,
+            gate=gate,
+            rule=rule,
+            arguments=freeze(_clipped(arguments)),
+            expected=expected,
+            came=came,
+        )
+        for place, old in enumerate(self.failures):
+            if (old.tool, old.gate, old.rule) == (tool, gate, rule):
+                if _size(new) < _size(old):
+                    self.failures[place] = new
+                return
+        self.failures.append(new)
+
+    def failed(self) -> set[str]:
+        """Return the tools that have failed so far."""
+        return {failure.tool for failure in self.failures}
+
+    def vocabulary(self, *names: str) -> Vocabulary:
+        """Return the vocabulary of the spec's expressions: tables as their rows show them."""
+        return Vocabulary(names, {table: self.shape(table) for table in self.tables})
+
+    def shape(self, table: str) -> tuple[str, frozenset[str]]:
+        """Return (key field, fields) of a table, read off its rows."""
+        rows = self.rows(table)
+        fields = frozenset(name for row in rows.values() for name in row)
+        keys = [name for name in sorted(fields) if all(row[name] == i for i, row in rows.items())]
+        key = "id" if "id" in keys or not keys else keys[0]
+        return key, fields | {key}
+
+    def is_valid(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """True when the arguments fit the tool's schema."""
+        try:
+            return bool(self.validator(tool).is_valid(thaw(arguments)))
+        except (ValueError, TypeError):
+            return False
+
+    def validator(self, tool: str) -> Any:
+        """Return the tool's own compiled validator."""
+        return self.world.services[self.spec.service].tools[tool].validator
+
+
+def offered(spec: ServiceSpec, world: World) -> tuple[str, ...]:
+    """Return the names of the tools that a world offers of a service."""
+    return tuple(sorted(world.services[spec.service].tools))
+
+
+class Variants:
+    """Valid arguments of one tool, drawn from its schema, its written rules and the rows that
+    there are.
+    """
+
+    def __init__(self, prober: Prober, tool: ToolSpec, known: Mapping[str, list[Any]]) -> None:
+        """Args: known: values of arguments that name rows, by argument (may be empty)."""
+        self._prober = prober
+        self._tool = tool
+        self._rng = random.Random(f"{prober.spec.service}:{tool.name}")
+        self._sampler = SchemaSampler(tool.input_schema, self._rng)
+        self._properties: dict[str, Any] = dict(tool.input_schema.get("properties") or {})
+        self._required = frozenset(tool.input_schema.get("required") or ())
+        self._choices = {
+            name: self._choose(name, part, known) for name, part in sorted(self._properties.items())
+        }
+
+    def all(self) -> list[JsonObject]:
+        """Return distinct valid arguments, the smallest kinds first."""
+        found: dict[bytes, JsonObject] = {}
+        for arguments in self._drawn():
+            if len(found) >= MAX_VARIANTS:
+                break
+            if self._prober.is_valid(self._tool.name, arguments):
+                frozen = freeze(arguments)
+                found.setdefault(canonical_json(frozen), frozen)
+        return list(found.values())
+
+    def _drawn(self) -> Iterator[dict[str, Any]]:
+        least = {name: self._first(name) for name in sorted(self._required)}
+        yield least
+        yield {name: self._first(name) for name in self._choices}
+        for name, choices in self._choices.items():
+            for value in choices[:8]:
+                yield {**least, name: value}
+        for _ in range(MAX_VARIANTS):
+            yield {
+                name: self._rng.choice(choices)
+                for name, choices in self._choices.items()
+                if choices and (name in self._required or self._rng.random() < 0.6)
+            }
+
+    def _first(self, name: str) -> Any:
+        choices = self._choices.get(name)
+        return choices[0] if choices else None
+
+    def _choose(self, name: str, schema: Any, known: Mapping[str, list[Any]]) -> list[Any]:
+        """Values to try for one argument: rows it names, its enum, values seen in rows, drawn
+        ones.
+        """
+        values: list[Any] = list(known.get(name, ()))
+        if isinstance(schema, Mapping) and schema.get("enum"):
+            values += list(schema["enum"])[:8]
+        if not values:
+            values += self._seen(name, schema)
+        if isinstance(schema, Mapping) and schema.get("type") == "boolean":
+            values += [True, False]
+        values += [self._sampler.value(schema) for _ in range(2)]
+        values.append(self._sampler.value(schema, optional=False))
+        validator = _validator_of(schema, self._tool.input_schema)
+        fitting = [
+            value for value in values if validator is None or validator.is_valid(thaw(value))
+        ]
+        return _distinct(fitting)[:10]
+
+    def _seen(self, name: str, schema: Any) -> list[Any]:
+        """Values of rows that an argument of this name may mean: keys of a table it names, or a
+        column.
+        """
+        is_list = isinstance(schema, Mapping) and schema.get("type") == "array"
+        word = singular(snake(name)) if is_list else snake(name)
+        spoken = {singular(part) for part in (*tokens(name), *tokens(self._tool.name))}
+        found: list[Any] = []
+        for table in self._prober.tables:
+            rows = list(self._prober.rows(table).values())[:4]
+            key, fields = self._prober.shape(table)
+            parts = set(table.split("_"))
+            if word.endswith(("id", "ids")) and (parts & set(word.split("_")) or parts & spoken):
+                column = "id" if "id" in fields else key
+                found = [row[column] for row in rows if column in row] + found
+            for column in sorted(fields):
+                if snake(column) in (word, word.partition("_")[2]):
+                    found += [row[column] for row in rows if row.get(column) is not None]
+        if is_list:
+            return [[value] for value in found if not isinstance(value, tuple)] + (
+                [found[:2]] if len(found) > 1 and not isinstance(found[0], tuple) else []
+            )
+        return found
+
+
+def _validator_of(schema: Any, document: Mapping[str, Any]) -> Any:
+    if not isinstance(schema, Mapping):
+        return None
+    body = thaw(schema)
+    for key in ("$defs", "definitions"):
+        if key in document:
+            body[key] = thaw(document[key])
+    try:
+        return jsonschema_rs.validator_for(body)
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None
+
+
+def dicts_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every object in a JSON value, outer ones first."""
+    if isinstance(value, Mapping):
+        yield value
+        for item in value.values():
+            yield from dicts_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from dicts_in(item)
+
+
+def judge_envelope(
+    prober: Prober, gate: str, tool: str, arguments: Mapping[str, Any], seen: Seen
+) -> bool:
+    """Record a failure unless the answer is a well-formed envelope and an error changed nothing."""
+    if seen.crash:
+        prober.fail(tool, gate, "always an envelope", arguments, "an envelope", seen.told())
+        return False
+    if seen.envelope.get("ok") is True:
+        if set(seen.envelope) == {"ok", "data"}:
+            return True
+        prober.fail(
+            tool, gate, "envelope", arguments, "exactly ok and data", str(sorted(seen.envelope))
+        )
+        return False
+    error = seen.envelope.get("error")
+    codes = {code.value for code in ErrorCode}
+    shaped = (
+        seen.envelope.get("ok") is False
+        and isinstance(error, Mapping)
+        and error.get("code") in codes
+        and isinstance(error.get("message"), str)
+        and bool(error.get("message"))
+        and isinstance(error.get("details"), Mapping)
+    )
+    if not shaped:
+        prober.fail(
+            tool, gate, "envelope", arguments, "a code, a message, details", _short(seen.envelope)
+        )
+        return False
+    if seen.code == ErrorCode.INTERNAL.value:
+        prober.fail(
+            tool, gate, "no internal error", arguments, "an answer or its own error", seen.told()
+        )
+        return False
+    return True
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    found: dict[bytes, Any] = {}
+    for value in values:
+        try:
+            found.setdefault(canonical_json(value), value)
+        except (TypeError, ValueError):
+            continue
+    return list(found.values())
+
+
+def _short(value: Any) -> str:
+    text = canonical_json(value).decode("utf-8", "replace")
+    return text if len(text) <= 240 else f"{text[:237]}..."
+
+
+def _clipped(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= 120 else f"{value[:100]}... ({len(value)} characters)"
+    if isinstance(value, Mapping):
+        return {key: _clipped(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clipped(item) for item in value]
+    return value
+
+
+def _size(failure: GateFailure) -> int:
+    return len(canonical_json(failure.arguments))

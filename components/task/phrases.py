@@ -1,0 +1,125 @@
+"""The author's words: sentences and noun phrases as data, with a fallback made of names for unknown services."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from components.task.graph import Place, ToolShape
+
+OPTIONAL = re.compile(r"\[([^\[\]]*\{(\w+)\}[^\[\]]*)\]")
+"""`[ about {name}]`: words that are left out when there is no value for `name`."""
+
+
+class Phrases:
+    """What phrases.json says, and what names give where it says nothing."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Args: data: the parsed file."""
+        self._data = data
+
+    def values(self, shape: ToolShape, pointer: str) -> Sequence[str]:
+        """Return texts that a request may state for an argument."""
+        known = self._tool(shape).get("values", {}).get(slot_name(pointer))
+        return known or self._data["stock"]["values"]
+
+    def sentences(self, shape: ToolShape, pointers: Sequence[str]) -> Sequence[str]:
+        """Return sentence templates that ask for a call with these arguments."""
+        names = {slot_name(pointer) for pointer in pointers}
+        fitting = [
+            text
+            for text in self._tool(shape).get("sentences", ())
+            if names == set(re.findall(r"\{(\w+)\}", text)) & names | _bare(text)
+            and names <= set(re.findall(r"\{(\w+)\}", text))
+        ]
+        return fitting or [_generic_sentence(shape, pointers)]
+
+    def slot(self, shape: ToolShape, pointer: str, *, is_fact: bool, is_text: bool) -> str:
+        """Return the words around an argument's value, with `{}` for the value."""
+        known = self._tool(shape).get("slots", {}).get(slot_name(pointer))
+        if known:
+            return str(known["fact" if is_fact else "literal"])
+        if is_fact:
+            return "a text that gives {}"
+        return '"{}"' if is_text else "{}"
+
+    def fact_texts(self, shape: ToolShape, pointer: str, place: Place) -> Sequence[str]:
+        """Return texts that state an observed value: `{value}` is its place."""
+        del shape, pointer
+        noun = self.noun(place)
+        return [text.replace("{noun}", noun) for text in self._data["facts"]]
+
+    def row_by(self, place: Place, title: str) -> Sequence[str]:
+        """Return phrases for a row that is named by a value of this place."""
+        known = self._data["rows"].get(str(place))
+        return known or [f'the {words(place.table)} "{{}}"' + (f" in {title}" if title else "")]
+
+    def link(self, place: Place, *, is_then: bool) -> Sequence[str]:
+        """Return phrases for the row that a field of `{row}` names."""
+        plain: Sequence[str] = self._data["links"].get(str(place)) or [
+            f"the {words(re.sub('_(id|email|address)$', '', place.field))} of {{row}}"
+        ]
+        if not is_then:
+            return plain
+        return self._data["links_then"].get(str(place)) or [f"{text} by then" for text in plain]
+
+    def reverse(self, place: Place) -> Sequence[str]:
+        """Return phrases for the row whose field names `{row}`."""
+        known = self._data["reverse"].get(str(place))
+        return known or [f"the[ {{state}}] {words(place.table)}[ {{title}}] of {{row}}"]
+
+    def is_adjective(self, place: Place, value: str) -> bool:
+        """Return whether a choice can stand before its noun, as in `the open ticket`."""
+        return "_" not in value and value not in self._data["states"].get(str(place), {})
+
+    def noun(self, place: Place) -> str:
+        """Return the words for a field."""
+        return str(self._data["nouns"].get(str(place)) or words(place.field))
+
+    def table_noun(self, service: str, table: str) -> str:
+        """Return the words for a row of a table."""
+        return str(self._data["nouns"].get(f"{service}.{table}") or words(table))
+
+    def stock(self, name: str) -> Sequence[str]:
+        """Return common phrases by name."""
+        found: Sequence[str] = self._data["stock"][name]
+        return found
+
+    def _tool(self, shape: ToolShape) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._data["tools"].get(f"{shape.service}.{shape.name}", {})
+        return found
+
+
+@cache
+def phrases() -> Phrases:
+    """Return the phrases of the file beside this module."""
+    text = resources.files("components.task").joinpath("phrases.json").read_text(encoding="utf-8")
+    return Phrases(json.loads(text))
+
+
+def slot_name(pointer: str) -> str:
+    """Return the name of an argument's place in a sentence: `/to/0` is `to`, `/items/0/name` is `items_name`."""
+    return "_".join(part for part in pointer.split("/")[1:] if not part.isdigit())
+
+
+def words(name: str) -> str:
+    """Return a name as words: `dueDate` and `due_date` are `due date`."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return re.sub(r"[_\-\s]+", " ", spaced).strip().lower()
+
+
+def _bare(text: str) -> set[str]:
+    """Return the names in a sentence that it cannot do without."""
+    return set(re.findall(r"\{(\w+)\}", OPTIONAL.sub("", text)))
+
+
+def _generic_sentence(shape: ToolShape, pointers: Sequence[str]) -> str:
+    title = shape.spec.annotations.get("title")
+    action = words(title if isinstance(title, str) and title else shape.name)
+    parts = [f"{words(slot_name(item))} {{{slot_name(item)}}}" for item in pointers]
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"In {words(shape.service)}, {action} with {listed}."
