@@ -30,7 +30,7 @@ class DemoFaults(Config):
     find."""
 
     kind: Literal["demo"]
-    """One fault a component; the part that finds and repairs them never sees which."""
+    """Two faults a component; the part that finds and repairs them never sees which."""
 
 
 FaultsConfig = Annotated[NoFaults | DemoFaults, Field(discriminator="kind")]

@@ -134,7 +134,7 @@ class FailureMode(Record):
     lost_reward: float
     """Sum over the rollouts of 1 minus the reward; a false pass counts as 1."""
     example: str
-    """Rollout id of the shortest one."""
+    """Rollout id of the one with the smallest id; empty when the defect cost no rollout anything."""
     statement: str
     """What is wrong, in one sentence."""
     evidence_ids: tuple[str, ...]

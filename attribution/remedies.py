@@ -1,7 +1,8 @@
 """The system with every known defect repaired, in memory: the clean arm that a rollout is replayed in.
 
-There is no clean version to swap in. For each place that evidence speaks against, the first candidate repair that
-makes the evidence go away stands for it. Nothing here is kept: what becomes of a repair `attribution.accept` decides.
+There is no clean version to swap in. For each place that evidence speaks against, the best candidate repair stands
+for it: the first after which nothing speaks against that place. Nothing here is kept: what becomes of a repair
+`attribution.accept` decides.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attribution.change import Change, applicable, changed
+from attribution.change import Change, applicable, bind
+from attribution.facts import reviewed, still_holds
 from attribution.patchers.candidates import candidate_changes
 from attribution.records import Evidence, Party
-from attribution.review import places_of, review_task
-from attribution.swap import identity_cached
+from attribution.review import places_of
+from attribution.swap import identity_cached, swap
 from components.errors import SelvageError
 from components.records.system import System
 
-_MAX_ROUNDS = 6
+_MAX_DEFECTS = 12
 _MAX_CANDIDATES = 60
-_ORDER = (Party.ENVIRONMENT, Party.TASK, Party.EVALUATOR, Party.HARNESS, Party.POLICY)
+_MAX_TASKS = 4
+_MAX_FACTS = 4
+_ORDER = (Party.ENVIRONMENT, Party.TASK, Party.EVALUATOR, Party.HARNESS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +43,6 @@ class Repaired:
 
     system: System
     suspects: tuple[Suspect, ...]
-    remaining: tuple[Evidence, ...]
-    """What still speaks against a component."""
 
 
 def repair_for_task(system: System, task_id: str, extra: Sequence[Evidence] = ()) -> Repaired:
@@ -51,82 +53,122 @@ def repair_for_task(system: System, task_id: str, extra: Sequence[Evidence] = ()
         task_id: the task.
         extra: further facts, that a rollout brought.
     """
-    if extra:
-        return _repair(system, task_id, tuple(extra))
-    return identity_cached(system, f"repair:{task_id}", lambda: _repair(system, task_id, ()))
+    places = ",".join(sorted({item.place for item in extra}))
+    return identity_cached(
+        system, f"repair:{task_id}:{places}", lambda: _repair(system, task_id, tuple(extra))
+    )
 
 
 def _repair(system: System, task_id: str, extra: tuple[Evidence, ...]) -> Repaired:
     suspects: dict[str, Suspect] = {}
-    current, pending = system, extra
-    found: tuple[Evidence, ...] = ()
-    for _ in range(_MAX_ROUNDS):
-        found = (*reviewed(current, task_id), *pending)
-        pending = ()
-        open_places = {
-            key: facts for key, facts in places_of(found).items() if key[1] not in suspects
-        }
-        if not open_places:
+    current = system
+    while len(suspects) < _MAX_DEFECTS:
+        found = (*reviewed(current, task_id), *extra)
+        places = {key: facts for key, facts in places_of(found).items() if key[1] not in suspects}
+        if not places:
             break
-        party, place = min(open_places, key=lambda key: (_ORDER.index(key[0]), key[1]))
-        facts = open_places[party, place]
-        pending = tuple(item for item in found if item in extra and item not in facts)
-        change = choose_change(current, party, place, facts, task_id)
+        party, place = min(places, key=lambda key: (_ORDER.index(key[0]), key[1]))
+        facts = places[party, place]
+        change = _remedy(current, party, place, facts, task_id)
         suspects[place] = Suspect(party=party, place=place, evidence=facts, change=change)
         if change is not None:
-            current = changed(current, change)
-    return Repaired(
-        system=current, suspects=tuple(suspects.values()), remaining=reviewed(current, task_id)
-    )
+            current = repaired_by(current, change)
+    return Repaired(system=current, suspects=tuple(suspects.values()))
 
 
-def reviewed(system: System, task_id: str) -> tuple[Evidence, ...]:
-    """Return a task's review, made once for each system."""
-    return identity_cached(system, f"review:{task_id}", lambda: review_task(system, task_id))
+def repaired_by(system: System, change: Change) -> System:
+    """Return the system with a change made: the same object for the same change, so that reviews are shared."""
+    patch = bind(system, change)
+    return identity_cached(system, f"after:{patch.patch_id}", lambda: swap(system, patch))
 
 
-def choose_change(
+def _remedy(
     system: System, party: Party, place: str, facts: Sequence[Evidence], task_id: str
 ) -> Change | None:
-    """Return the first candidate after which the place is clear and nothing else is worse.
+    """Return the repair that stands for a place: one for all tasks that show the defect, where one serves."""
+    tasks = _concerned(system, place)
 
-    A repair of the environment is tried on several tasks that its evidence or its tool concerns, the others on
-    their own task.
+    def common() -> list[Change]:
+        shown = [
+            item
+            for name in tasks
+            for item in reviewed(system, name, party)
+            if item.against and item.place == place
+        ]
+        return ranked_changes(system, party, place, shown, tasks, 1) if shown else []
+
+    if tasks:
+        for change in identity_cached(system, f"remedy:{place}", common):
+            review = reviewed(repaired_by(system, change), task_id, party)
+            if not any(item.place == place for item in review):
+                return change
+    own = ranked_changes(system, party, place, facts, [task_id], 1)
+    return own[0] if own else None
+
+
+def ranked_changes(
+    system: System,
+    party: Party,
+    place: str,
+    facts: Sequence[Evidence],
+    tasks: Sequence[str],
+    most: int,
+) -> list[Change]:
+    """Return the candidates after which nothing speaks against the place, those that leave least elsewhere first.
+
+    Args:
+        system: the system with the defect.
+        party: who owns the place.
+        place: where the defect is.
+        facts: what speaks against it.
+        tasks: tasks that show it.
+        most: how many are wanted.
     """
-    tasks = _concerned(system, party, place, task_id)
-    before = sum(len(reviewed(system, name)) for name in tasks)
-    best: tuple[int, Change] | None = None
-    candidates = candidate_changes(system, party, place, facts)
-    for count, (change, after) in enumerate(applicable(system, candidates)):
-        if count >= _MAX_CANDIDATES:
+    before = sum(len(reviewed(system, name, party)) for name in tasks)
+    found: list[tuple[int, int, Change]] = []
+    candidates = applicable(system, candidate_changes(system, party, place, facts))
+    for number, (change, after) in enumerate(candidates):
+        if number >= _MAX_CANDIDATES or sum(left == 0 for left, _, _ in found) >= most:
             break
-        if change.artifact == "retired" or "/quarantined/" in change.operations[-1][1]:
+        if hides(change):
             continue  # hiding a defect is no counterfactual
         try:
-            reviews = [review_task(after, name) for name in tasks]
+            if any(still_holds(after, fact) for fact in facts[:_MAX_FACTS]):
+                continue
+            reviews = [reviewed(after, name, party) for name in tasks]
         except SelvageError:
             continue
         left = sum(len(review) for review in reviews)
-        if any(item.place == place for review in reviews for item in review):
-            continue
-        if not left:
-            return change
-        if left <= before and (best is None or left < best[0]):
-            best = (left, change)
-    return None if best is None else best[1]
+        is_open = any(item.place == place for review in reviews for item in review)
+        if not is_open and left <= before:
+            found.append((left, number, change))
+    return [change for _left, _number, change in sorted(found, key=lambda item: item[:2])[:most]]
 
 
-def _concerned(system: System, party: Party, place: str, task_id: str) -> list[str]:
-    if party is not Party.ENVIRONMENT or not place.startswith("blueprint/"):
-        return [task_id]
-    others = []
+def hides(change: Change) -> bool:
+    """Return whether a change takes a task or a tool out instead of repairing it."""
+    is_quarantine = any(
+        op == "add" and path.startswith("/quarantined/") for op, path, _value in change.operations
+    )
+    return change.artifact == "retired" or is_quarantine
+
+
+def _concerned(system: System, place: str) -> list[str]:
+    """Return a few certified tasks that a defect of what all tasks share is looked for in."""
     artifact, _, pointer = place.partition("#")
-    service = artifact.partition("/")[2]
-    tool = pointer.split("/")[2] if pointer.count("/") >= 2 else ""
+    family, _, service = artifact.partition("/")
+    if family in ("task", "rubric", "retired"):
+        return []
+    tool = pointer.split("/")[2] if family == "blueprint" and pointer.count("/") >= 2 else ""
+    names = []
     for name, certificate in sorted(system.reference.certificates.items()):
-        if name == task_id or name not in system.tasks or name in system.retired:
+        if name not in system.tasks or name in system.retired:
             continue
+        world = system.tasks[name].world
         calls = certificate.gold_run.values()
-        if any((call.service, call.tool) == (service, tool) for call in calls):
-            others.append(name)
-    return [task_id, *others[:3]]
+        if tool and not any((call.service, call.tool) == (service, tool) for call in calls):
+            continue
+        if family == "seed" and service not in (*world.services, *world.distractors):
+            continue
+        names.append(name)
+    return names[:_MAX_TASKS]

@@ -22,19 +22,27 @@ from attribution.interventions.reading import broken_rendering
 from attribution.interventions.rescoring import broken_criteria, broken_settings
 from attribution.interventions.runs import Arm, arm_of, play_on
 from attribution.records import Evidence, EvidenceKind, Party
+from attribution.swap import identity_cached
 from components.environment.world import build_world
 from components.errors import SynthesisError
 from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.task import Task
 
+_ORDER = (Party.ENVIRONMENT, Party.TASK, Party.EVALUATOR, Party.HARNESS)
 
-def review_task(system: System, task_id: str) -> tuple[Evidence, ...]:
+
+def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> tuple[Evidence, ...]:
     """Return everything that speaks against a component, as far as this task shows it.
 
-    Later references are void while earlier ones are in doubt: recorded answers are held against a tool only when
-    its documentation is silent and the rows are the certified ones; the rubric is compiled again only from a task
-    that fits its certificate; the norm of the harness is asked last.
+    Later references are void while earlier ones are in doubt: recorded answers are held against a tool only
+    when its documentation is silent and the rows are the certified ones; the rubric is compiled again only from
+    a task that fits its certificate; the norm of the harness is asked last.
+
+    Args:
+        system: the system under review.
+        task_id: the task.
+        until: the last component that is looked at, in the order environment, task, evaluator, harness.
     """
     task = system.tasks[task_id]
     if task_id not in system.reference.certificates:
@@ -43,16 +51,18 @@ def review_task(system: System, task_id: str) -> tuple[Evidence, ...]:
         arm = arm_of(system, task_id)
     except SynthesisError as error:
         return (_unbuildable(system, task, str(error)),)
-    environment = review_environment(arm)
-    rows = [item for item in environment if item.party is Party.TASK]
-    of_task = [*rows, *broken_task(system, task, arm.world)]
-    found = [*(item for item in environment if item.party is not Party.TASK), *of_task]
-    found += broken_settings(system.evaluator.settings)
-    if not of_task:
-        found += broken_criteria(system, task, arm.world)
-    found += broken_rendering(arm)
-    if not found:
-        found += tight_limits(arm, play_on(arm, ()))
+    found = list(review_environment(arm))
+    depth = _ORDER.index(until)
+    if depth >= _ORDER.index(Party.TASK):
+        found += broken_task(system, task, arm.world)
+    if depth >= _ORDER.index(Party.EVALUATOR):
+        found += broken_settings(system.evaluator.settings)
+        if not any(item.party is Party.TASK for item in found):
+            found += broken_criteria(system, task, arm.world)
+    if depth >= _ORDER.index(Party.HARNESS):
+        found += broken_rendering(arm)
+        if not found:
+            found += tight_limits(arm, play_on(arm, ()))
     return tuple(found)
 
 
@@ -66,7 +76,9 @@ def review_environment(arm: Arm) -> tuple[Evidence, ...]:
     replay = replay_gold(arm.world, certificate)
     spec = _spec_evidence(arm, replay)
     reactions = [
-        item for item in broken_reactions(system) if _is_active(system, task, str(item.data["reaction"]))
+        item
+        for item in broken_reactions(system)
+        if _is_active(system, task, str(item.data["reaction"]))
     ]
     answers: tuple[Evidence, ...] = ()
     named = {item.call_index for item in spec if item.call_index is not None}
@@ -76,23 +88,20 @@ def review_environment(arm: Arm) -> tuple[Evidence, ...]:
 
 
 def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:
-    """Rows that break an invariant though they are the certified ones: seeds first, then the task's overrides."""
-    contract = arm.system.reference.contract
-    bare = arm.task.world.model_copy(update={"overrides": FrozenDict()})
-    if not arm.task.world.overrides:
-        return broken_rows(arm.world, contract, Party.ENVIRONMENT)
-    of_seed = broken_rows(build_world(arm.system, bare), contract, Party.ENVIRONMENT)
-    known = {(item.data["invariant"], item.data["row_id"]) for item in of_seed}
-    of_task = broken_rows(arm.world, contract, Party.TASK, arm.task.task_id)
-    return (
-        *of_seed,
-        *(
-            item
-            for item in of_task
-            if (item.data["invariant"], item.data["row_id"]) not in known
-            and _key(item) in arm.task.world.overrides
-        ),
-    )
+    """Rows that break an invariant though they are the certified ones: those of the seeds, and the overrides'."""
+    contract, world = arm.system.reference.contract, arm.task.world
+    names = sorted({*world.services, *world.distractors})
+
+    def of_seeds() -> tuple[Evidence, ...]:
+        bare = world.model_copy(update={"overrides": FrozenDict()})
+        return broken_rows(build_world(arm.system, bare), contract, Party.ENVIRONMENT)
+
+    seeds = identity_cached(arm.system, f"seeds:{','.join(names)}", of_seeds)
+    if not world.overrides:
+        return seeds
+    own = broken_rows(arm.world, contract, Party.TASK, arm.task.task_id, world.overrides)
+    kept = [item for item in seeds if _key(item) not in world.overrides]
+    return (*kept, *own)
 
 
 def _key(item: Evidence) -> str:
@@ -111,7 +120,9 @@ def _spec_evidence(arm: Arm, replay: GoldReplay) -> tuple[Evidence, ...]:
 
 
 def _is_active(system: System, task: Task, name: str) -> bool:
-    reaction = system.reference.contract.reactions.get(name) or system.environment.reactions.get(name)
+    reaction = system.reference.contract.reactions.get(name) or system.environment.reactions.get(
+        name
+    )
     names = {*task.world.services, *task.world.distractors}
     if reaction is None:
         return False
@@ -163,7 +174,11 @@ def _unbuildable(system: System, task: Task, problem: str) -> Evidence:
         place = place_of(f"task/{task.task_id}", "world", "overrides", *([key] if key else []))
         party = Party.TASK
     return evidence(
-        EvidenceKind.BOUNDARY, party, place, f"the world cannot be built: {problem}", task_id=task.task_id
+        EvidenceKind.BOUNDARY,
+        party,
+        place,
+        f"the world cannot be built: {problem}",
+        task_id=task.task_id,
     )
 
 
@@ -175,4 +190,3 @@ def places_of(found: Iterable[Evidence]) -> dict[tuple[Party, str], tuple[Eviden
             key = (item.party, item.place)
             grouped[key] = (*grouped.get(key, ()), item)
     return grouped
-

@@ -218,7 +218,9 @@ class _Check:
                 rule=name,
                 statement=f"{effect.text!r}: {effect.table}/{row_id} is not so afterwards",
                 expected=None if effect.action == "delete" else thaw(wanted),
-                found=None if found is None else {field: thaw(found.get(field)) for field in wanted},
+                found=None
+                if found is None
+                else {field: thaw(found.get(field)) for field in wanted},
             )
 
     def _unexplained(
@@ -261,7 +263,7 @@ class _Check:
     def _one_row(self, name: str, written: WrittenReturn, shown: Any) -> Iterator[Violation]:
         if written.row is None:
             own = [item for item in self._own if item.table == written.table and item.after]
-            expected = [item.after for item in own]
+            expected = [item.after for item in own if item.after is not None]
         else:
             own_rows = self._after_own(written.table)
             wanted, late = self._row(written.row, self._after_tables)
@@ -274,9 +276,7 @@ class _Check:
                 None,
             )
             expected = [row for row in (early, late) if row is not None]
-        is_right = (
-            any(_agrees(shown, row) for row in expected) if expected else shown is None
-        )
+        is_right = any(_agrees(shown, row) for row in expected) if expected else shown is None
         if not is_right and (expected or written.row is not None):
             yield Violation(
                 part="result",
@@ -430,5 +430,6 @@ def _agrees(shown: Any, row: JsonObject) -> bool:
 
 
 def _changed_fields(change: RowChange) -> set[str]:
-    old, new = change.before or {}, change.after or {}
+    old: Mapping[str, Any] = change.before or {}
+    new: Mapping[str, Any] = change.after or {}
     return {field for field in set(old) | set(new) if not same(old.get(field), new.get(field))}

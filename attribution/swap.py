@@ -80,7 +80,11 @@ def body_of(system: System, artifact: str) -> Any:
 
 
 def make_patch(
-    system: System, artifact: str, operations: Iterable[tuple[str, str, Any]], reason: str, place: str
+    system: System,
+    artifact: str,
+    operations: Iterable[tuple[str, str, Any]],
+    reason: str,
+    place: str,
 ) -> Patch:
     """Return a patch bound to the artifact as it is, with a `test` before everything that it replaces or removes.
 
@@ -100,7 +104,10 @@ def make_patch(
             parent = path.rpartition("/")[0]
             old, path = jsonpointer.resolve_pointer(body, parent, None), parent
         tests.append(PatchOperation(op="test", path=path, value=old))
-    made = [PatchOperation.model_validate({"op": op, "path": path, "value": value}) for op, path, value in steps]
+    made = [
+        PatchOperation.model_validate({"op": op, "path": path, "value": value})
+        for op, path, value in steps
+    ]
     base = content_hash(body)
     unique = list({test.path: test for test in tests}.values())
     patch_id = "p_" + content_hash([artifact, base, [to_json(item) for item in made]])[:12]
@@ -123,9 +130,15 @@ def swap(system: System, patch: Patch) -> System:
     """
     body = body_of(system, patch.artifact)
     if owner_of(patch.artifact) is not patch.component or content_hash(body) != patch.base_hash:
-        raise SynthesisError(f"patch {patch.patch_id}: {patch.artifact} is not what it was made for")
+        raise SynthesisError(
+            f"patch {patch.patch_id}: {patch.artifact} is not what it was made for"
+        )
     operations = [
-        {key: value for key, value in to_json(step).items() if key != "value" or step.op != "remove"}
+        {
+            key: value
+            for key, value in to_json(step).items()
+            if key != "value" or step.op != "remove"
+        }
         for step in patch.operations
     ]
     try:
@@ -169,7 +182,7 @@ def _with(store: FrozenDict[str, Any], name: str, value: Any) -> FrozenDict[str,
 
 
 _kept: OrderedDict[tuple[int, str], tuple[System, Any]] = OrderedDict()
-_MAX_KEPT = 4096
+_MAX_KEPT = 16384
 
 
 def identity_cached(system: System, what: str, make: Callable[[], T]) -> T:

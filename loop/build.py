@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from components.harness.policy import Policy
 from components.records.task import Task
@@ -14,12 +15,16 @@ PolicyFor = Callable[[Task, int], Policy]
 """Gives the policy of one rollout, from its task and seed."""
 
 
-def build_policy(config: PolicyConfig) -> PolicyFor:
-    """Return what gives each rollout its policy. A model's client is made once and shared."""
+@asynccontextmanager
+async def open_policy(config: PolicyConfig) -> AsyncIterator[PolicyFor]:
+    """Yield what gives each rollout its policy. A model's client is shared, and closed at the end."""
     match config:
         case ScriptedPolicyConfig():
             rates = config.error_rates
-            return lambda task, seed: ScriptedPolicy(task, rates, seed)
+            yield lambda task, seed: ScriptedPolicy(task, rates, seed)
         case OpenAIPolicyConfig():
             shared = OpenAIPolicy(config)
-            return lambda _task, _seed: shared
+            try:
+                yield lambda task, seed: shared
+            finally:
+                await shared.aclose()

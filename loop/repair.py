@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from attribution.accept import decide
+from attribution.accept import Example, accepted_system, decide
 from attribution.patchers.propose import propose
 
 from attribution.records import AcceptanceRecord, FailureMode, Party
-from components.artifacts import apply_patch
 from components.records.base import Record, to_json
-from components.records.frozen import FrozenDict
 from components.records.patch import Patch
 from components.records.system import System
 from loop.blame import Blamed
@@ -68,10 +66,12 @@ def _try_mode(
 ) -> list[Decided]:
     """Propose patches for one mode and decide them in turn, until one is accepted."""
     evidence = tuple(item for key in mode.rollouts for item in blamed.attributions[key].evidence)
-    examples = tuple((rolled.trajectories[key], rolled.scored[key]) for key in mode.rollouts)
+    examples = tuple(
+        Example(trajectory=rolled.trajectories[key], scored=rolled.scored[key])
+        for key in mode.rollouts
+    )
     decisions = []
-    patches = propose(system, mode, evidence)[: context.config.attribution.patches_per_mode]
-    for patch in patches:
+    for patch in propose(system, mode, evidence, context.config.attribution.patches_per_mode):
         acceptance = decide(system, patch, examples)
         decisions.append(Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance))
         if acceptance.accepted:
@@ -82,12 +82,7 @@ def _try_mode(
 def _after(system: System, decisions: list[Decided]) -> System:
     for item in decisions:
         if item.acceptance.accepted:
-            system = apply_patch(system, item.patch)
-            certificates = FrozenDict(
-                {**system.reference.certificates, **item.acceptance.certificates}
-            )
-            reference = system.reference.model_copy(update={"certificates": certificates})
-            system = system.model_copy(update={"reference": reference})
+            system = accepted_system(system, item.patch, item.acceptance)
     return system
 
 

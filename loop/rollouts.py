@@ -23,7 +23,7 @@ from components.records.frozen import content_hash
 from components.records.system import System
 from components.records.task import Task
 from components.records.trajectory import ScoredTrajectory, Trajectory
-from loop.build import build_policy
+from loop.build import PolicyFor, open_policy
 from loop.config import sizes_of
 from loop.context import RoundContext, live_tasks
 
@@ -95,10 +95,9 @@ async def _run_missing(
     done = _units(context, stage)
     missing = [(task, plan) for task, plan in plans if plan.rollout_id not in done]
     waiting, finished = iter(missing), len(plans) - len(missing)
-    make_policy = build_policy(context.config.policy)
     context.console.progress(stage, finished, len(plans))
 
-    async def work() -> None:
+    async def work(make_policy: PolicyFor) -> None:
         nonlocal finished
         for task, plan in waiting:
             world = build_world(system, task.world)
@@ -110,9 +109,9 @@ async def _run_missing(
             context.console.progress(stage, finished, len(plans))
 
     workers = min(context.config.rollout.concurrency, len(plans))
-    async with asyncio.TaskGroup() as group:
+    async with open_policy(context.config.policy) as make_policy, asyncio.TaskGroup() as group:
         for _ in range(workers):
-            group.create_task(work())
+            group.create_task(work(make_policy))
 
 
 def _score_missing(context: RoundContext, stage: str, system: System) -> None:

@@ -97,7 +97,9 @@ def _arguments(
         elif thaw(found) == wanted:
             continue
         else:
-            statement = f"gold step {name}: {pointer} comes out as {found!r}; certified was {wanted!r}"
+            statement = (
+                f"gold step {name}: {pointer} comes out as {found!r}; certified was {wanted!r}"
+            )
         is_text = _is_lost_from_text(task, source, wanted)
         parts = ("instruction",) if is_text else ("gold", name, "arguments", pointer)
         yield _against(
@@ -130,12 +132,16 @@ def _answer(task: Task, certificate: Certificate) -> Iterator[Evidence]:
         source, wanted = task.answer.get(field), certified.get(field, _MISSING)
         parts: tuple[str, ...] = ("answer", field)
         if source is None or wanted is _MISSING:
-            statement = f"the answer's {field} is {'not asked for' if source is None else 'not certified'}"
+            statement = (
+                f"the answer's {field} is {'not asked for' if source is None else 'not certified'}"
+            )
         else:
             found, problem = _derived(source, task.instruction, observed, f"/{field}")
             if not problem and thaw(found) == wanted:
                 continue
-            statement = problem or f"the answer's {field} comes out as {found!r}; certified was {wanted!r}"
+            statement = (
+                problem or f"the answer's {field} comes out as {found!r}; certified was {wanted!r}"
+            )
             if _is_lost_from_text(task, source, wanted):
                 parts = ("instruction",)
         yield _against(

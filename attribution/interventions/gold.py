@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from attribution.evidence import evidence, place_of
@@ -13,7 +14,7 @@ from components.environment.reactions import event_of
 from components.environment.state import WorldState, net_changes, rows_of
 from components.environment.world import World, make_row
 from components.records.calls import CallRecord, RowChange
-from components.records.frozen import content_hash, thaw
+from components.records.frozen import FrozenDict, content_hash, thaw
 from components.records.system import System
 from components.records.task import Certificate, Task
 
@@ -129,15 +130,18 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
     """
     certificate = system.reference.certificates[task.task_id]
     here: dict[str, Any] = {}
+    hashes: dict[str, str] = {}
     for service, tables in sorted(world.initial.services.items()):
         for table in sorted(tables):
-            for row_id, row in rows_of(world.initial, service, table).items():
-                here[f"{service}/{table}/{row_id}"] = row
+            for row_id, values in rows_of(world.initial, service, table).items():
+                here[f"{service}/{table}/{row_id}"] = values
+                digest = world.initial.table(service, table).rows[row_id].digest
+                hashes[f"{service}/{table}/{row_id}"] = _row_hash(_Keyed(digest, values))
     found = []
     for key in sorted(set(here) | set(certificate.seed_rows)):
         wanted = certificate.seed_rows.get(key)
         row = here.get(key)
-        if (None if row is None else content_hash(thaw(row))) == wanted:
+        if hashes.get(key) == wanted:
             continue
         service, table, row_id = key.split("/", 2)
         is_task = key in task.world.overrides or _seed_is_confirmed(system, task, key)
@@ -147,7 +151,9 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
             if is_task
             else place_of(f"seed/{service}", "tables", table, row_id)
         )
-        verb = "is not there" if row is None else "was not there" if wanted is None else "is another"
+        verb = (
+            "is not there" if row is None else "was not there" if wanted is None else "is another"
+        )
         found.append(
             evidence(
                 EvidenceKind.SEED_ROW,
@@ -163,12 +169,32 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
     return tuple(found)
 
 
+class _Keyed:
+    """A row's values beside its digest, which alone is compared: the values are hashed once for each content."""
+
+    __slots__ = ("digest", "values")
+
+    def __init__(self, digest: int, values: Any) -> None:
+        self.digest, self.values = digest, values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and other.digest == self.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@lru_cache(maxsize=65536)
+def _row_hash(row: _Keyed) -> str:
+    return content_hash(row.values)
+
+
 def _seed_is_confirmed(system: System, task: Task, key: str) -> bool:
     service, table, row_id = key.split("/", 2)
     artifact = f"seed/{service}"
     certificate = system.reference.certificates[task.task_id]
     seed = system.environment.seeds[service]
-    row = seed.tables.get(table, {}).get(row_id)
+    row = seed.tables.get(table, FrozenDict()).get(row_id)
     digest = None if row is None else content_hash(thaw(row))
     for name, other in sorted(system.reference.certificates.items()):
         rival = system.tasks.get(name)
@@ -193,7 +219,9 @@ def with_changes(world: World, state: WorldState, changes: tuple[RowChange, ...]
     for change in changes:
         table = state.table(change.service, change.table)
         if change.after is not None:
-            row = make_row(world.services[change.service], change.table, change.row_id, change.after)
+            row = make_row(
+                world.services[change.service], change.table, change.row_id, change.after
+            )
             table = table.put(change.row_id, row)
         elif table.get(change.row_id) is not None:
             table = table.remove(change.row_id)

@@ -5,9 +5,10 @@ Everything here is found without the certificate: by the written rules alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 from attribution.evidence import evidence, place_of
 from attribution.records import Evidence, EvidenceKind, Party
@@ -20,6 +21,7 @@ from components.environment.expressions import (
     tables_named,
 )
 from components.environment.reactions import CompiledReaction, WorldTables
+from components.environment.service import CompiledService
 from components.environment.state import WorldState
 from components.environment.world import World, active_reactions, world_vocabulary
 from components.records.base import to_json
@@ -27,6 +29,8 @@ from components.records.calls import CallRecord, RowChange
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.world import WorldContract
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,32 @@ def run_steps(
 
 
 def promised_reactions(world: World, contract: WorldContract) -> dict[str, CompiledReaction]:
-    """Return the contract's reactions, compiled for this world."""
-    return active_reactions(world.services, contract.reactions)
+    """Return the contract's reactions, compiled for this world; worlds of the same services share them."""
+    services = tuple(_Same(world.services[name]) for name in sorted(world.services))
+    return _promised(_Same(contract), services)
+
+
+class _Same(Generic[T]):
+    """Compares by identity: hashing whole records would cost more than compiling them."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@lru_cache(maxsize=256)
+def _promised(
+    contract: _Same[WorldContract], services: tuple[_Same[CompiledService], ...]
+) -> dict[str, CompiledReaction]:
+    by_name = {item.value.spec.service: item.value for item in services}
+    return active_reactions(by_name, contract.value.reactions)
 
 
 def check_step(
@@ -63,21 +91,32 @@ def check_step(
     task_id: str | None = None,
     rollout_id: str | None = None,
     call_index: int | None = None,
+    earlier: Sequence[CallRecord] = (),
 ) -> tuple[Evidence, ...]:
-    """Return what one call breaks of its spec and of the promised reactions."""
+    """Return what one call breaks of its spec and of the promised reactions.
+
+    Args:
+        world: the world that answered.
+        promised: the contract's reactions, compiled for it.
+        step: the call with its states.
+        task_id, rollout_id, call_index: what it was seen on.
+        earlier: the calls before it; given for a rollout's calls, so that the fact can be replayed by itself.
+    """
     call, service = step.call, world.services.get(step.call.service)
     if service is None:
         return ()
-    seen = {"task_id": task_id, "rollout_id": rollout_id, "call_index": call_index}
+    seen: dict[str, Any] = {"task_id": task_id, "rollout_id": rollout_id, "call_index": call_index}
+    if rollout_id is not None:
+        seen["calls"] = [
+            [item.service, item.tool, thaw(item.arguments)] for item in (*earlier, call)
+        ]
     found = [
         evidence(
             EvidenceKind.SPEC,
             Party.ENVIRONMENT,
             place_of(f"blueprint/{call.service}", "tools", call.tool, violation.part),
             f"{call.service}.{call.tool}: {violation.statement}",
-            task_id=task_id,
-            rollout_id=rollout_id,
-            call_index=call_index,
+            **seen,
             service=call.service,
             tool=call.tool,
             arguments=thaw(call.arguments),
@@ -106,7 +145,9 @@ def _reactions(
         if want == have:
             continue
         name = cause.partition(":")[2]
-        verb = "does not happen" if not have else "is not promised" if not want else "writes otherwise"
+        verb = (
+            "does not happen" if not have else "is not promised" if not want else "writes otherwise"
+        )
         found.append(
             evidence(
                 EvidenceKind.CONTRACT,
@@ -140,7 +181,13 @@ def broken_reactions(system: System) -> tuple[Evidence, ...]:
             continue
         if theirs is None and not promised:
             continue  # nothing at all is promised of these services: silence is no evidence
-        verb = "is missing" if mine is None else "is not promised" if theirs is None else "is another rule"
+        verb = (
+            "is missing"
+            if mine is None
+            else "is not promised"
+            if theirs is None
+            else "is another rule"
+        )
         found.append(
             evidence(
                 EvidenceKind.CONTRACT,
@@ -161,7 +208,11 @@ def _rule(reaction: Any) -> Any:
 
 
 def broken_rows(
-    world: World, contract: WorldContract, party: Party, task_id: str | None = None
+    world: World,
+    contract: WorldContract,
+    party: Party,
+    task_id: str | None = None,
+    only: Collection[str] | None = None,
 ) -> tuple[Evidence, ...]:
     """Return the rows of a world's start that break an invariant of the contract.
 
@@ -170,6 +221,7 @@ def broken_rows(
         contract: the invariants.
         party: the environment for seeds, the task for overrides.
         task_id: the task, for the evidence.
+        only: rows to look at, as `service/table/id`; None: all.
     """
     vocabulary = world_vocabulary(world.services).with_names("item")
     tables, found = WorldTables(world.initial), []
@@ -181,6 +233,8 @@ def broken_rows(
         table = world.initial.table(invariant.service, invariant.table)
         scope = Scope({}, tables, world.initial.now)
         for row_id in table.ids:
+            if only is not None and f"{invariant.service}/{invariant.table}/{row_id}" not in only:
+                continue
             scope.names["item"] = table.rows[row_id].values
             try:
                 is_kept = bool(holds(scope))
@@ -188,7 +242,9 @@ def broken_rows(
                 is_kept = False
             if is_kept:
                 continue
-            artifact = f"seed/{invariant.service}" if party is Party.ENVIRONMENT else f"task/{task_id}"
+            artifact = (
+                f"seed/{invariant.service}" if party is Party.ENVIRONMENT else f"task/{task_id}"
+            )
             parts = (
                 ("tables", invariant.table, row_id)
                 if party is Party.ENVIRONMENT

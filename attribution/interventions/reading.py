@@ -15,6 +15,7 @@ from attribution.interventions.runs import Arm
 from attribution.records import Evidence, EvidenceKind, Party
 from components.errors import HarnessError
 from components.harness.formats import READERS
+from components.harness.paging import observation_body, page_text
 from components.harness.parsing import parse_turn
 from components.harness.rendering import (
     render_feedback,
@@ -45,7 +46,9 @@ def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
             calls = parse_turn(turn.raw_text, _only(parser), stage.schemas, turn.index).calls
             if not calls or not all(_is_valid(stage, call) for call in calls):
                 continue
-            if [(c.name, c.arguments) for c in calls] == [(c.name, c.arguments) for c in turn.calls]:
+            if [(c.name, c.arguments) for c in calls] == [
+                (c.name, c.arguments) for c in turn.calls
+            ]:
                 continue
             found.append(
                 evidence(
@@ -58,6 +61,7 @@ def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
                     rollout_id=trajectory.rollout_id,
                     turn=turn.index,
                     parser=parser,
+                    text=turn.raw_text,
                 )
             )
             break  # one parser that reads it is enough
@@ -76,6 +80,16 @@ def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
                 )
             )
     return tuple(found)
+
+
+def is_read(arm: Arm, text: str, turn_index: int) -> bool:
+    """Return whether the harness reads valid calls, and nothing else, in a raw text."""
+    try:
+        stage = set_stage(arm.system.harness, arm.world, arm.task)
+        calls = parse_turn(text, arm.system.harness, stage.schemas, turn_index).calls
+    except HarnessError:
+        return False
+    return bool(calls) and all(_is_valid(stage, call) for call in calls)
 
 
 def _only(parser: str) -> HarnessSettings:
@@ -122,12 +136,7 @@ def _problems(arm: Arm, settings: HarnessSettings) -> Iterator[tuple[str, str, d
             yield "invalid_call_feedback", "the feedback does not say what the problem is", {}
     except HarnessError as error:
         yield "invalid_call_feedback", str(error), {}
-    body = '{"ok":true,"data":"' + _MARK + '"}'
-    try:
-        if body not in render_observation(settings, "any__tool", "t00c1", body):
-            yield "observation", "an answer is not shown as it is", {}
-    except HarnessError as error:
-        yield "observation", str(error), {}
+    yield from _observation_problems(arm, settings)
     task = arm.task
     try:
         text = render_user(settings, task.instruction, task.answer_schema)
@@ -140,6 +149,24 @@ def _problems(arm: Arm, settings: HarnessSettings) -> Iterator[tuple[str, str, d
     except HarnessError as error:
         yield "user_prompt", str(error), {}
     yield from _system_problems(arm, settings)
+
+
+def _observation_problems(
+    arm: Arm, settings: HarnessSettings
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    certificate = arm.system.reference.certificates.get(arm.task.task_id)
+    calls = [] if certificate is None else [c for _, c in sorted(certificate.gold_run.items())]
+    size = settings.limits.max_observation_chars
+    for call in calls:
+        body = page_text(observation_body(call.envelope), "t00c1", 1, size)
+        try:
+            text = render_observation(settings, f"{call.service}__{call.tool}", "t00c1", body)
+        except HarnessError as error:
+            yield "observation", str(error), {}
+            return
+        if body not in text:
+            yield "observation", f"an answer of {call.service}.{call.tool} is not shown whole", {}
+            return
 
 
 def _system_problems(

@@ -143,7 +143,7 @@ def broken_settings(settings: EvaluatorSettings) -> tuple[Evidence, ...]:
 def _one_miss_fails(settings: EvaluatorSettings) -> bool:
     criterion = Untouched(text="one of many", allowed=FrozenDict())
     names = [f"c{index:02}" for index in range(20)]
-    rubric = Rubric(task_id="any", criteria=FrozenDict({name: criterion for name in names}))
+    rubric = Rubric(task_id="any", criteria=FrozenDict(dict.fromkeys(names, criterion)))
     scores = {
         name: CriterionScore(status=ScoreStatus.SCORED, value=0.0 if name == names[0] else 1.0)
         for name in names
@@ -158,7 +158,9 @@ def known_runs(world: World, certificate: Certificate) -> Iterator[KnownRun]:
     yield KnownRun(name="gold", final=final, answer=answer, should_pass=True)
     yield KnownRun(name="null", final=world.initial, answer=None, should_pass=False)
     changes = net_changes(
-        change for name in sorted(certificate.gold_run) for change in certificate.gold_run[name].changes
+        change
+        for name in sorted(certificate.gold_run)
+        for change in certificate.gold_run[name].changes
     )
     for change in changes:
         label = f"{change.service}/{change.table}/{change.row_id}"
@@ -229,5 +231,3 @@ def decides_rightly(
     """Return whether a rubric gives a known run its verdict."""
     scores = score_criteria(rubric, settings, world.initial, run.final, run.answer)
     return is_pass(scores, rubric, settings) is run.should_pass
-
-

@@ -156,7 +156,9 @@ def first_difference(recorded: Trajectory, other: Trajectory) -> int | None:
         if index >= len(other.turns):
             return index
         twin = other.turns[index]
-        if what_was_read(turn) != what_was_read(twin) or what_was_shown(turn) != what_was_shown(twin):
+        if what_was_read(turn) != what_was_read(twin) or what_was_shown(turn) != what_was_shown(
+            twin
+        ):
             return index
     return None
 

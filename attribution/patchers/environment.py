@@ -132,7 +132,9 @@ class _Writer:
         for rule in sorted(self._spec.rules):
             yield from self._check(rule, None)
         for name in sorted(set(self._tool.checks) - set(self._spec.rules)):
-            yield self._change([("remove", self._at("checks", name), None)], f"no rule {name!r} is written")
+            yield self._change(
+                [("remove", self._at("checks", name), None)], f"no rule {name!r} is written"
+            )
 
     def _effects(self, names: Iterable[str]) -> Iterator[Change]:
         for name in names:
@@ -143,17 +145,23 @@ class _Writer:
             if twin is None:
                 key = name if name not in self._tool.effects else f"{name}_written"
                 steps = [put(self._body, self._at("effects", key), body)]
-                yield self._change([*self._added(lookups), *steps], f"the spec writes: {written.text}")
+                yield self._change(
+                    [*self._added(lookups), *steps], f"the spec writes: {written.text}"
+                )
                 continue
             steps = [
                 put(self._body, self._at("effects", twin, "fields", field), value)
                 for field, value in sorted(body["fields"].items())
             ]
             for step in steps:  # one field first: the smallest repair
-                yield self._change([*self._added(lookups), step], f"the spec writes: {written.text}")
+                yield self._change(
+                    [*self._added(lookups), step], f"the spec writes: {written.text}"
+                )
             if "when" in body or self._tool.effects[twin].when is not True:
                 when = put(self._body, self._at("effects", twin, "when"), body.get("when", True))
-                yield self._change([*self._added(lookups), when], f"the spec writes: {written.text}")
+                yield self._change(
+                    [*self._added(lookups), when], f"the spec writes: {written.text}"
+                )
             whole = put(self._body, self._at("effects", twin), body)
             yield self._change([*self._added(lookups), *steps], f"the spec writes: {written.text}")
             yield self._change([*self._added(lookups), whole], f"the spec writes: {written.text}")
@@ -227,7 +235,11 @@ class _Writer:
                 whole = put(self._body, self._at("query", "where"), thaw(written.where))
                 yield self._change([whole], text)
             lookups = Lookups(self._blueprint, self._tool)
-            old = self._tool.result.get(written.key) if isinstance(self._tool.result, Mapping) else None
+            old = (
+                self._tool.result.get(written.key)
+                if isinstance(self._tool.result, Mapping)
+                else None
+            )
             value = result_value(written, self._spec, self._tool, lookups, old)
             step = put(self._body, self._at("result", written.key), value)
             yield self._change([*self._added(lookups), step], text)
@@ -305,9 +317,9 @@ class _Writer:
                 effects[name] = body
             steps.append(put(self._body, self._at("effects"), effects))
         checks = {
-            name: body
+            name: check
             for name, rule in sorted(self._spec.rules.items())
-            if (body := check_body(rule, lookups)) is not None
+            if (check := check_body(rule, lookups)) is not None
         }
         if self._spec.complete:
             steps.append(put(self._body, self._at("checks"), checks))
@@ -348,5 +360,3 @@ def _shows_column(data: Any, column: str) -> bool:
     if isinstance(data, (list, tuple)):
         return any(isinstance(item, Mapping) and column in item for item in data)
     return False
-
-

@@ -23,7 +23,11 @@ def evaluator_changes(system: System, place: str) -> Iterator[Change]:
     """Yield candidate repairs of one place of the evaluator, smallest first."""
     artifact, parts = split_place(place)
     family, _, name = artifact.partition("/")
-    body = body_of(system, artifact) if artifact == "settings" or name in system.evaluator.rubrics else None
+    body = (
+        body_of(system, artifact)
+        if artifact == "settings" or name in system.evaluator.rubrics
+        else None
+    )
     if family == "settings" and parts:
         value = _EXACT
         for part in parts:

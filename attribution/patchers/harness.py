@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from attribution.change import Change, Operation, put
@@ -10,6 +11,7 @@ from attribution.records import Evidence
 from attribution.swap import body_of
 from components.records.system import System
 
+_CUT_BODY = re.compile(r"\{\{\s*body\b[^}]*\}\}")
 _MUST_SHOW = {
     "observation": "\n{{ body }}",
     "invalid_call_feedback": "\nProblem: {{ problem }}",
@@ -43,14 +45,18 @@ def harness_changes(system: System, place: str, evidence: Sequence[Evidence]) ->
         ranks = [item.rank for item in settings.parsers.values()]
         if name in settings.parsers:
             if not settings.parsers[name].enabled:
-                yield change([("replace", f"{at}/enabled", True)], f"the parser {name} reads valid calls")
+                yield change(
+                    [("replace", f"{at}/enabled", True)], f"the parser {name} reads valid calls"
+                )
             first = [("replace", f"{at}/enabled", True), ("replace", f"{at}/rank", 0)]
             others = [
                 ("replace", pointer_of("parsers", other, "rank"), item.rank + 1)
                 for other, item in sorted(settings.parsers.items())
                 if other != name
             ]
-            yield change([*first, *others], f"the parser {name} must come before those that misread")
+            yield change(
+                [*first, *others], f"the parser {name} must come before those that misread"
+            )
         else:
             value = {"enabled": True, "rank": max(ranks, default=-1) + 1}
             yield change([("add", at, value)], f"the parser {name} reads valid calls")
@@ -67,6 +73,9 @@ def harness_changes(system: System, place: str, evidence: Sequence[Evidence]) ->
         yield change([("replace", "/hidden_tools", kept)], "tools that tasks need are shown")
     elif parts[0] in _MUST_SHOW:
         old = body[parts[0]]
+        if parts[0] == "observation":
+            whole = _CUT_BODY.sub("{{ body }}", old)
+            yield change([("replace", "/observation", whole)], "an answer is shown whole")
         yield change(
             [("replace", pointer_of(parts[0]), old.rstrip("\n") + _MUST_SHOW[parts[0]])],
             f"{parts[0]} must show what it is for",

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attribution.evidence import split_place
-from components.records.frozen import content_hash, thaw
+from components.records.frozen import FrozenDict, content_hash, thaw
 from components.records.system import System
 
 
-def certified_hashes(system: System, service: str, table: str, row_id: str) -> dict[str, str | None]:
+def certified_hashes(
+    system: System, service: str, table: str, row_id: str
+) -> dict[str, str | None]:
     """Return task id -> certified hash of the row (None: it was not there), for worlds with the service."""
     key, found = f"{service}/{table}/{row_id}", {}
     for task_id, certificate in sorted(system.reference.certificates.items()):
@@ -57,7 +59,7 @@ def mended_rows(
     hashes = {wanted.get(task_id)} if task_id is not None else set(wanted.values())
     hashes.discard(None)
     starts = []
-    rows = system.environment.seeds[service].tables.get(table, {})
+    rows: Mapping[str, Any] = system.environment.seeds[service].tables.get(table, FrozenDict())
     if row_id in rows:
         starts.append(thaw(rows[row_id]))
     if task_id is not None:
@@ -91,9 +93,7 @@ def _values(system: System, service: str, table: str, field: str) -> list[Any]:
                 elif column.link and column.link.startswith(f"{seed_service}.{name}"):
                     _service, _table, *rest = column.link.split(".")
                     values.append(row.get(rest[0]) if rest else row_id)
-    for row in _all_shown(system):
-        if field in row:
-            values.append(row[field])
+    values += [shown[field] for shown in _all_shown(system) if field in shown]
     unique: dict[str, Any] = {}
     for value in values:
         unique.setdefault(content_hash(thaw(value)), thaw(value))

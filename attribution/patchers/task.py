@@ -5,7 +5,7 @@ Candidates come smallest first; retiring the task is the last. Nothing here deci
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jsonpointer import resolve_pointer
@@ -73,11 +73,16 @@ class _Mender:
         elif head == "world" and parts[1:2] == ("now",):
             for item in evidence:
                 if "certified" in item.data:
-                    yield self._change([("replace", "/world/now", item.data["certified"])], "certified times show it")
+                    yield self._change(
+                        [("replace", "/world/now", item.data["certified"])],
+                        "certified times show it",
+                    )
         elif head == "world":
             yield from self._services()
         elif head in ("demands", "referents") and len(parts) == 2:
-            yield self._change([("remove", pointer_of(*parts), None)], f"it is no span for a step: {parts[1]}")
+            yield self._change(
+                [("remove", pointer_of(*parts), None)], f"it is no span for a step: {parts[1]}"
+            )
 
     def _texts(self) -> Iterator[Change]:
         """Put certified values back into the instruction, all spans moved along."""
@@ -91,12 +96,11 @@ class _Mender:
                 lost.append((span, text))
         if not lost:
             return
-        moved = thaw(body)
-        for (start, end), text in sorted(dict(lost).items(), reverse=True):
-            moved = _respelled(moved, start, end, text)
-        steps = [("replace", "/instruction", moved["instruction"]), *_span_steps(body, moved)]
+        steps = respelled_steps(body, [(*span, text) for span, text in dict(lost).items()])
         words = ", ".join(repr(text) for _span, text in lost)
-        yield self._change(steps, f"the certified run needs {words}, and the instruction does not say it")
+        yield self._change(
+            steps, f"the certified run needs {words}, and the instruction does not say it"
+        )
 
     def _sourced(self, body: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:
         """Yield each plain provenance with the value that was certified for it."""
@@ -132,11 +136,12 @@ class _Mender:
             return
         wanted = thaw(self._certificate.gold_answer[field])
         for source in self._sources(wanted, None, self._body["answer"].get(field)):
-            yield self._change([put(self._body, at, source)], f"the certified answer gave {wanted!r}")
+            yield self._change(
+                [put(self._body, at, source)], f"the certified answer gave {wanted!r}"
+            )
 
     def _sources(self, wanted: Any, before: str | None, old: Any) -> list[dict[str, Any]]:
-        """Return where a value can be had: the kind of source that is there now comes first, then the latest
-        observation, the instruction, and a constant last."""
+        """Return where a value can be had: the kind of source that is there now first, a constant last."""
         found: list[dict[str, Any]] = []
         observed = observed_by(self._certificate)
         for step in sorted(observed, reverse=True):
@@ -149,12 +154,20 @@ class _Mender:
         start = self._task.instruction.find(text) if text else -1
         if start >= 0 and not isinstance(wanted, (list, dict)):
             cast = {bool: "boolean", int: "integer", float: "number"}.get(type(wanted), "string")
-            found.append({"kind": "instruction", "start": start, "end": start + len(text), "cast": cast})
+            found.append(
+                {"kind": "instruction", "start": start, "end": start + len(text), "cast": cast}
+            )
         found.append({"kind": "default", "value": wanted})
         kind = old.get("kind") if isinstance(old, Mapping) else None
         step_now = old.get("step") if isinstance(old, Mapping) else None
+        # A constant is what nobody could see: it comes last even where a constant is there now.
         return sorted(
-            found, key=lambda item: (item["kind"] != kind, item.get("step") != step_now)
+            found,
+            key=lambda item: (
+                item["kind"] == "default",
+                item["kind"] != kind,
+                item.get("step") != step_now,
+            ),
         )
 
     def _step(self, name: str) -> Iterator[Change]:
@@ -163,7 +176,9 @@ class _Mender:
         if call is None:
             named = [key for key, item in self._task.demands.items() if item.step == name]
             steps: list[Operation] = [("remove", pointer_of("demands", key), None) for key in named]
-            yield self._change([*steps, ("remove", at, None)], f"the step {name} was never certified")
+            yield self._change(
+                [*steps, ("remove", at, None)], f"the step {name} was never certified"
+            )
             return
         arguments = {
             pointer_of(key): self._sources(value, name, None)[0]
@@ -177,7 +192,14 @@ class _Mender:
         yield self._change([put(self._body, at, body)], f"the certified run has the step {name}")
 
     def _schema(self) -> Iterator[Change]:
-        kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+        kinds = {
+            bool: "boolean",
+            int: "integer",
+            float: "number",
+            str: "string",
+            list: "array",
+            dict: "object",
+        }
         properties = {
             field: {"type": kinds[type(value)]} if type(value) in kinds else {}
             for field, value in sorted(thaw(self._certificate.gold_answer).items())
@@ -205,7 +227,9 @@ class _Mender:
         for values in mended_rows(self._system, service, table, row_id, name):
             yield self._change([put(self._body, at, values)], f"so {key} is the certified row")
         if key not in self._certificate.seed_rows:
-            yield self._change([put(self._body, at, None)], f"{key} was not there when it was certified")
+            yield self._change(
+                [put(self._body, at, None)], f"{key} was not there when it was certified"
+            )
 
     def _services(self) -> Iterator[Change]:
         certified = {key.partition("/")[0] for key in self._certificate.seed_rows}
@@ -220,6 +244,16 @@ class _Mender:
         return Change(
             artifact=self._artifact, operations=tuple(operations), reason=reason, place=self._place
         )
+
+
+def respelled_steps(
+    body: dict[str, Any], places: Iterable[tuple[int, int, str]]
+) -> list[Operation]:
+    """Return the operations that put texts at [start, end) of a task's instruction, spans moved along."""
+    moved = thaw(body)
+    for start, end, text in sorted(places, reverse=True):
+        moved = _respelled(moved, start, end, text)
+    return [("replace", "/instruction", moved["instruction"]), *_span_steps(body, moved)]
 
 
 def _respelled(body: dict[str, Any], start: int, end: int, text: str) -> dict[str, Any]:

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from components.environment.compiler_params import Param, SchemaProblem, read_params
+from components.environment.compiler_params import (
+    Param,
+    SchemaProblem,
+    is_storable,
+    read_params,
+)
 from components.environment.compiler_reads import compile_read
 from components.environment.compiler_tables import (
     Candidate,
@@ -25,6 +30,7 @@ from components.environment.compiler_tables import (
 from components.environment.compiler_words import (
     common_prefix,
     external_evidence,
+    group_words,
     plural,
     read_name,
     words,
@@ -58,7 +64,7 @@ def compile_spec(spec: ServiceSpec) -> tuple[Blueprint, SeedData, FrozenDict[str
     """
     quarantined: dict[str, Quarantine] = {}
     candidates = _candidates(spec, quarantined)
-    tables, problems = find_tables(candidates.values())
+    tables, problems, odd = find_tables(candidates.values())
     add_update_fields(tables, candidates.values())
     problems.update(settle_keys(tables, candidates.values()))
     settle_links(tables, candidates.values())
@@ -66,6 +72,8 @@ def compile_spec(spec: ServiceSpec) -> tuple[Blueprint, SeedData, FrozenDict[str
     why: dict[str, str] = {}
     for name, candidate in sorted(candidates.items()):
         try:
+            if name in odd:
+                raise Unclear(odd[name])
             if candidate.reading.noun in problems:
                 raise Unclear(problems[candidate.reading.noun])
             is_write = candidate.reading.verb in ("create", "add", "update", "delete")
@@ -93,21 +101,21 @@ def compile_spec(spec: ServiceSpec) -> tuple[Blueprint, SeedData, FrozenDict[str
 
 def _candidates(spec: ServiceSpec, quarantined: dict[str, Quarantine]) -> dict[str, Candidate]:
     """Return the tools that read plainly; the others go to `quarantined`."""
-    prefix = common_prefix(spec.service, spec.tools)
+    prefix, groups = common_prefix(spec.service, spec.tools), group_words(spec.tools)
     candidates: dict[str, Candidate] = {}
     for name, tool in sorted(spec.tools.items()):
         try:
-            candidates[name] = _candidate(tool, prefix)
+            candidates[name] = _candidate(tool, prefix, groups)
         except Unclear as problem:
             quarantined[name] = Quarantine(reason=problem.reason, detail=_sentence(problem.detail))
     return candidates
 
 
-def _candidate(tool: ToolSpec, prefix: tuple[str, ...]) -> Candidate:
+def _candidate(tool: ToolSpec, prefix: tuple[str, ...], groups: frozenset[str]) -> Candidate:
     evidence = external_evidence(tool.name, tool.description)
     if evidence:
         raise Unclear(f"it depends on the world outside: {evidence}", QuarantineReason.EXTERNAL)
-    reading = read_name(tool.name, prefix)
+    reading = read_name(tool.name, prefix, groups)
     if reading.problem:
         raise Unclear(f"its name {reading.problem}")
     try:
@@ -115,13 +123,18 @@ def _candidate(tool: ToolSpec, prefix: tuple[str, ...]) -> Candidate:
     except SchemaProblem as problem:
         raise Unclear(f"it {problem}", QuarantineReason.UNSUPPORTED_SCHEMA) from None
     for name, param in sorted(params.items()):
-        if not name or "." in name:
+        if not is_storable(name):
             raise Unclear(
                 f"its argument {name!r} cannot be named", QuarantineReason.UNSUPPORTED_SCHEMA
             )
         if not param.type:
             raise Unclear(
                 f"its argument {name!r} can hold values of several kinds",
+                QuarantineReason.UNSUPPORTED_SCHEMA,
+            )
+        if not param.default_fits:
+            raise Unclear(
+                f"the default of its argument {name!r} does not fit its own schema",
                 QuarantineReason.UNSUPPORTED_SCHEMA,
             )
         if param.word in words("control_words"):

@@ -1,5 +1,7 @@
-"""Answers of compiled tools: in the shape of the output schema where there is one, in a plain
-shape otherwise.
+"""Answers of compiled tools: in the shape of their output schema, or in a plain one.
+
+Owns the filling of output schemas. What a schema requires and nothing explains quarantines the
+tool.
 """
 
 from __future__ import annotations

@@ -57,6 +57,18 @@ class Param:
         return tuple(values)
 
     @property
+    def default_fits(self) -> bool:
+        """False for a default that the parameter's own schema would refuse; null stands for `not
+        given`.
+        """
+        if self.default is None:
+            return True
+        kind = {str: "string", bool: "boolean", int: "integer", float: "number", tuple: "array"}
+        found = kind.get(type(self.default), "object")
+        fits = found == self.type or (found, self.type) == ("integer", "number")
+        return fits and (self.enum is None or self.default in self.enum)
+
+    @property
     def items(self) -> Mapping[str, Any]:
         """Schema of an array's items, unwrapped."""
         return unwrap(self.schema.get("items"), self.document)[0]
@@ -174,6 +186,11 @@ def field_of(param: Param, *, always_given: bool) -> FieldBlueprint:
         enum=param.enum,
         free_text=param.type == "string" and is_free_text(param.word),
     )
+
+
+def is_storable(name: str) -> bool:
+    """True for names that an expression can reach and a row can have as a field."""
+    return bool(name) and "." not in name and not name.startswith("_") and name != "model_config"
 
 
 def is_free_text(word: str) -> bool:

@@ -1,8 +1,7 @@
 """Reads of compiled services: get, list and search tools whose every argument is accounted for.
 
 Owns the rules by which a read becomes a lookup or a query. An argument without a plain meaning
-quarantines the
-tool: a filter that is silently ignored would teach a policy something false.
+quarantines the tool: a filter that is silently ignored would teach a policy something false.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from components.environment.compiler_tables import (
     row_expression,
     text_fields,
 )
-from components.environment.compiler_words import plural, singular, snake, tokens, words
+from components.environment.compiler_words import article, plural, singular, snake, tokens, words
 from components.records.blueprint import (
     Check,
     FieldType,
@@ -213,8 +212,21 @@ def _query(
         raise Unclear("it pages by number", QuarantineReason.UNSUPPORTED_SCHEMA)
     difficulty = min(3, 1 + len(candidate.params))
     blueprint = _listing(candidate, table, tables, operation, where, (limit, cursor), difficulty)
+    if limit is not None:
+        blueprint = blueprint.model_copy(update={"checks": FrozenDict({"limit": _whole(limit)})})
     return blueprint, f"{operation.value}: rows of {table.noun}" + (
         f"; {'; '.join(said)}" if said else ""
+    )
+
+
+def _whole(limit: str) -> Check:
+    """A schema of `number`, or one without a minimum, lets through what cannot count rows."""
+    text = {"@concat": [limit]}
+    marks = [{"@contains": [text, mark]} for mark in (".", "e", "-")]
+    return Check(
+        holds={"@not": {"@or": marks}},
+        code=ErrorCode.INVALID_ARGUMENTS,
+        message="the limit must be a whole number, 0 or more",
     )
 
 
@@ -272,7 +284,7 @@ def searched_fields(candidate: Candidate, param: Param, table: Table) -> list[st
     """
     every = text_fields(table)
     if not every:
-        raise Unclear(f"a {table.noun} holds no text to search")
+        raise Unclear(f"{article(table.noun)} holds no text to search")
     named: list[str] = []
     for text in (param.description, candidate.tool.description):
         spoken = {singular(word) for word in tokens(text)}
@@ -286,9 +298,8 @@ def _matches(fields: list[str], reference: str, table: Table) -> Any:
     parts: list[Any] = []
     for name in fields:
         if table.fields[name].type is FieldType.ARRAY:
-            parts.append(
-                {"@or": {"@each": [f"$item.{name}", {"@contains": ["$element", reference]}]}}
-            )
+            each = {"@each": [f"$item.{name}", {"@contains": ["$element", reference]}]}
+            parts.append({"@in": [True, each]})
         else:
             parts.append({"@contains": [f"$item.{name}", reference]})
     return {"@or": parts}
@@ -318,4 +329,4 @@ def _filter(param: Param, table: Table) -> Any:
         if is_prose or body.type in (FieldType.ARRAY, FieldType.OBJECT):
             raise Unclear(f"its argument {param.name!r} may mean equal or similar")
         return _if_given(param, {"@eq": [f"$item.{name}", reference]})
-    raise Unclear(f"its argument {param.name!r} is no field of a {table.noun}")
+    raise Unclear(f"its argument {param.name!r} is no field of {article(table.noun)}")

@@ -17,11 +17,12 @@ from components.environment.compiler_params import (
     field_of,
     is_id_of,
     is_list_of_texts,
+    is_storable,
     properties_of,
     singular_word,
     strip_noun,
 )
-from components.environment.compiler_words import NameReading, singular, snake, words
+from components.environment.compiler_words import NameReading, article, singular, snake, words
 from components.records.blueprint import (
     EntityBlueprint,
     FieldBlueprint,
@@ -82,6 +83,8 @@ class Table:
     kind: KeyKind = KeyKind.HIDDEN
     links: dict[str, str] = field(default_factory=dict)
     """Field -> noun of the table whose key it holds."""
+    text_lists: frozenset[str] = frozenset()
+    """Array fields whose elements are texts: a search reads them."""
     checked_links: set[str] = field(default_factory=set)
     """Links named as ids: a create with an unknown one is answered `not_found`."""
 
@@ -130,14 +133,20 @@ def elements_of(candidate: Candidate) -> tuple[Param, dict[str, Param]] | None:
     return param, items
 
 
-def find_tables(candidates: Iterable[Candidate]) -> tuple[dict[str, Table], dict[str, str]]:
-    """Return the tables by noun, and what is wrong with nouns that cannot be one.
+def find_tables(
+    candidates: Iterable[Candidate],
+) -> tuple[dict[str, Table], dict[str, str], dict[str, str]]:
+    """Return the tables by noun, what is wrong with nouns that cannot be one, and odd tools by
+    name.
 
-    The result is still without keys and links; see `settle_keys` and `settle_links`.
+    The tables are still without keys and links; see `settle_keys` and `settle_links`. A second tool
+    that creates the same rows must take the same fields (one row, or many at once); otherwise it is
+    odd.
     """
     tables: dict[str, Table] = {}
     problems: dict[str, str] = {}
-    everyone = sorted(candidates, key=lambda item: (item.reading.verb != "create", item.tool.name))
+    odd: dict[str, str] = {}
+    everyone = sorted(candidates, key=_one_by_one_first)
     for candidate in everyone:
         reading = candidate.reading
         if reading.verb not in ("create", "add") or not reading.noun:
@@ -152,23 +161,35 @@ def find_tables(candidates: Iterable[Candidate]) -> tuple[dict[str, Table], dict
             problems.setdefault(reading.noun, problem.detail)
             continue
         known = tables.get(reading.noun)
-        if known is not None:
-            problems[reading.noun] = f"two tools create a {reading.noun}"
-        elif fields:
-            tables[reading.noun] = Table(noun=reading.noun, fields=fields)
+        if known is not None and set(fields) != set(known.fields):
+            odd[candidate.tool.name] = (
+                f"it makes {article(reading.noun)} in another way than another tool"
+            )
+        elif known is None and fields:
+            lists = frozenset(name for name, param in params.items() if is_list_of_texts(param))
+            tables[reading.noun] = Table(noun=reading.noun, fields=fields, text_lists=lists)
     for candidate in everyone:
         if candidate.reading.verb in ("get", "list", "search"):
             _table_from_output(candidate, tables)
     for noun in problems:
         tables.pop(noun, None)
-    return tables, problems
+    return tables, problems, odd
+
+
+def _one_by_one_first(candidate: Candidate) -> tuple[bool, bool, str]:
+    is_batch = elements_of(candidate) is not None
+    return candidate.reading.verb != "create", is_batch, candidate.tool.name
 
 
 def _field(param: Param) -> FieldBlueprint:
+    if not is_storable(param.name) or param.name == HIDDEN_KEY:
+        raise Unclear(f"its argument {param.name!r} cannot be stored under that name")
     if not param.type:
         raise Unclear(f"its argument {param.name!r} can hold values of several kinds")
     if param.word in words("control_words"):
         raise Unclear(f"its argument {param.name!r} changes how it works, not what it stores")
+    if param.type == "object" and param.word in NESTED_WORDS and not param.properties:
+        raise Unclear(f"its argument {param.name!r} does not say what it holds")
     return field_of(param, always_given=param.is_required)
 
 
@@ -185,8 +206,10 @@ def _table_from_output(candidate: Candidate, tables: dict[str, Table]) -> None:
             fields = {
                 name: field_of(item, always_given=item.is_required)
                 for name, item in properties.items()
+                if is_storable(name)
             }
-            tables[noun] = Table(noun=noun, fields=fields)
+            lists = frozenset(name for name, item in properties.items() if is_list_of_texts(item))
+            tables[noun] = Table(noun=noun, fields=fields, text_lists=lists)
 
 
 def list_field_of(tables: Mapping[str, Table], noun: str) -> tuple[Table, str] | None:
@@ -249,11 +272,11 @@ def _settle_key(table: Table, votes: list[tuple[str, Param]]) -> None:
     if ids:
         kinds = {_scalar_type(param) for param in ids}
         if len(kinds) != 1:
-            raise Unclear(f"tools disagree on the type of a {table.noun}'s id")
+            raise Unclear(f"tools disagree on the type of {article(table.noun)}'s id")
         if given:
             body = table.fields[given[0]]
             if not body.required or body.type is not FieldType.STRING:
-                raise Unclear(f"a {table.noun}'s id may or may not be given by the caller")
+                raise Unclear(f"{article(table.noun)}'s id may or may not be given by the caller")
             table.key, table.kind = given[0], KeyKind.GIVEN
         elif kinds == {"string"}:
             table.key, table.kind = "id", KeyKind.GENERATED
@@ -265,12 +288,14 @@ def _settle_key(table: Table, votes: list[tuple[str, Param]]) -> None:
         return
     names = {name for name, _ in votes}
     if len(names) > 1:
-        raise Unclear(f"tools name a {table.noun} in different ways ({', '.join(sorted(names))})")
+        raise Unclear(
+            f"tools name {article(table.noun)} in different ways ({', '.join(sorted(names))})"
+        )
     if names:
         (name,) = names
         body = table.fields[name]
         if not body.required or body.nullable or body.type is not FieldType.STRING or body.enum:
-            raise Unclear(f"{name!r} names a {table.noun}, but a new one may lack it")
+            raise Unclear(f"{name!r} names {article(table.noun)}, but a new one may lack it")
         table.key, table.kind = name, KeyKind.GIVEN
         return
     table.fields[HIDDEN_KEY] = FieldBlueprint(type=FieldType.STRING, generated=True)
@@ -293,7 +318,8 @@ def add_update_fields(tables: Mapping[str, Table], candidates: Iterable[Candidat
                 is_id_of(param.word, table.noun) or strip_noun(param.word, table.noun) == table.key
             )
             is_control = param.word in words("control_words") or param.word.startswith("new_")
-            if param.type and not known and not is_key and not is_control:
+            is_new = param.type and not known and not is_key and not is_control
+            if is_new and is_storable(param.name):
                 body = field_of(param, always_given=False)
                 table.fields[param.name] = body.model_copy(
                     update={"nullable": True, "default": None}
@@ -333,7 +359,7 @@ def settle_links(tables: Mapping[str, Table], candidates: Iterable[Candidate]) -
             target = _named_table(snake(name), noun, tables)
             by_name = target is not None
             target = target or _described_table(texts.get((noun, name), ""), tables)
-            if target is None or not _holds_key(body, target):
+            if target is None or target is table or not _holds_key(body, target):
                 continue
             table.links[name] = target.noun
             if by_name:
@@ -372,7 +398,7 @@ def text_fields(table: Table) -> list[str]:
     found: list[str] = []
     for name, body in sorted(table.fields.items()):
         is_text = body.type is FieldType.STRING and not body.generated and name not in table.links
-        if name != HIDDEN_KEY and (is_text or body.type is FieldType.ARRAY):
+        if name != HIDDEN_KEY and (is_text or name in table.text_lists):
             found.append(name)
     return found
 

@@ -1,5 +1,4 @@
-"""Names read as words: tokens, singulars, and which part of a tool's name is the verb and which the
-noun.
+"""Names read as words: tokens, singulars, and the verb and noun of a tool's name.
 
 Owns the reading of names; the words themselves are in `compiler_lexicon.json`. A name that does not
 read plainly gives no reading: guessing is the caller's to refuse.
@@ -84,6 +83,11 @@ def plural(word: str) -> str:
     return f"{word}es" if re.search(r"(s|x|z|ch|sh)$", word) else f"{word}s"
 
 
+def article(noun: str) -> str:
+    """Return a noun with `a` or `an` before it, for messages."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameReading:
     """A tool's name as verb and noun."""
@@ -101,18 +105,23 @@ class NameReading:
     """Why the name is not plain, as the rest of a sentence."""
 
 
-def read_name(name: str, prefix: tuple[str, ...]) -> NameReading:
+def read_name(
+    name: str, prefix: tuple[str, ...], groups: frozenset[str] = frozenset()
+) -> NameReading:
     """Read one tool's name.
 
     Args:
         name: as in the spec.
         prefix: words that only repeat the server's name (see `common_prefix`).
+        groups: words that a group of tools begins with, before the verb (see `group_words`).
     """
     parts = list(tokens(name))
     if len(parts) > len(prefix) and tuple(parts[: len(prefix)]) == prefix:
         parts = parts[len(prefix) :]
     if not parts:
         return NameReading(verb="", problem="has no words")
+    if len(parts) > 2 and parts[0] in groups and parts[1] in VERBS:
+        parts = parts[1:]
     if parts[0] in VERBS:
         verb, rest = VERBS[parts[0]], parts[1:]
     elif parts[-1] in words("end_verbs"):
@@ -154,6 +163,17 @@ def common_prefix(service: str, names: Iterable[str]) -> tuple[str, ...]:
         own = tokens(service)
         return own[:1] if own and own[0] in firsts and own[0] not in VERBS else ()
     return (word,)
+
+
+def group_words(names: Iterable[str]) -> frozenset[str]:
+    """Return the words that three or more tool names put before their verb (`crm_create_contact`).
+    """
+    firsts = Counter(
+        parts[0]
+        for name in names
+        if len(parts := tokens(name)) > 2 and parts[0] not in VERBS and parts[1] in VERBS
+    )
+    return frozenset(word for word, count in firsts.items() if count >= 3)
 
 
 def external_evidence(name: str, description: str) -> str:

@@ -1,5 +1,4 @@
-"""Writes of compiled services: creates, updates, deletes, and elements put into or taken out of
-lists.
+"""Writes of compiled services: creates, updates, deletes, and elements of lists.
 
 Owns the rules by which a write becomes effects. What a description promises beyond them (rows that
 go with a deleted one, say) is either expressed or quarantines the tool.
@@ -20,6 +19,7 @@ from components.environment.compiler_params import (
 )
 from components.environment.compiler_reads import key_param
 from components.environment.compiler_tables import (
+    NESTED_WORDS,
     Candidate,
     KeyKind,
     Table,
@@ -29,7 +29,7 @@ from components.environment.compiler_tables import (
     list_field_of,
     row_expression,
 )
-from components.environment.compiler_words import plural, singular, snake, words
+from components.environment.compiler_words import article, plural, singular, snake, words
 from components.records.blueprint import (
     Check,
     Effect,
@@ -63,7 +63,7 @@ def compile_write(candidate: Candidate, tables: Tables) -> tuple[ToolBlueprint, 
     table = tables.get(reading.noun)
     if table is None:
         noun = reading.noun or "record"
-        raise Unclear(f"nothing in the spec says what a {noun} holds")
+        raise Unclear(f"nothing in the spec says what {article(noun)} holds")
     if reading.verb in ("create", "add"):
         return _create(candidate, table, tables)
     if reading.verb == "update":
@@ -114,7 +114,7 @@ def _create(candidate: Candidate, table: Table, tables: Tables) -> tuple[ToolBlu
         result=shape_answer(candidate.tool, content, tables),
     )
     rule = f"create: one {table.noun} for each element of {batch[0].name!r}" if batch else "create"
-    return blueprint, f"{rule}; its arguments are the fields of a {table.noun}"
+    return blueprint, f"{rule}; its arguments are the fields of {article(table.noun)}"
 
 
 def _link_checks(
@@ -157,6 +157,8 @@ def _update(candidate: Candidate, table: Table, tables: Tables) -> tuple[ToolBlu
         raise Unclear(f"it takes no new value for the {table.noun}")
     fields: dict[str, Any] = {}
     for name, param in sorted(changes.items()):
+        if param.type == "object" and param.word in NESTED_WORDS and not param.properties:
+            raise Unclear(f"its argument {name!r} does not say what it holds")
         field = _stored_field(param, table)
         source = f"$args.{name}" if name in candidate.params else f"$args.{min(outer)}.{name}"
         fields[field] = _new_value(param, source, field, is_top=name in candidate.params)
@@ -197,9 +199,9 @@ def _stored_field(param: Param, table: Table) -> str:
         if body.enum is not None and not set(param.enum or ()) <= set(body.enum):
             raise Unclear(f"its argument {param.name!r} takes other values than when it is created")
         if field == table.key:
-            raise Unclear(f"it changes the key of a {table.noun}")
+            raise Unclear(f"it changes the key of {article(table.noun)}")
         return field
-    raise Unclear(f"its argument {param.name!r} is no field of a {table.noun}")
+    raise Unclear(f"its argument {param.name!r} is no field of {article(table.noun)}")
 
 
 def _new_value(param: Param, source: str, field: str, *, is_top: bool) -> Any:
@@ -327,7 +329,7 @@ def _list_element(
     others = [param for _, param in sorted(candidate.params.items()) if param is not key]
     if key is None or key.type == "array" or len(others) != 1 or not others[0].is_required:
         raise Unclear(
-            f"it changes {field!r} of a {table.noun} in a way that one element at a time cannot express",
+            f"it changes {field!r} of {article(table.noun)} in another way than element by element",
             QuarantineReason.UNSUPPORTED_SCHEMA,
         )
     (element,) = others

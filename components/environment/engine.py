@@ -1,8 +1,9 @@
 """The engine: the one place where a call's changes are validated and applied.
 
-A call either answers and applies all of its changes, reactions included, or answers with an error and applies
-nothing. The same changes feed diff, hash and journal. No clock, no randomness: same state and call, same bytes.
-Whatever a blueprint does wrong is an `internal` answer; whatever a caller sends is an `invalid_arguments` one.
+A call either answers and applies all of its changes, reactions included, or answers with an error
+and applies nothing. The same changes feed diff, hash and journal. No clock, no randomness: same
+state and call, same bytes. Whatever a blueprint does wrong is an `internal` answer; whatever a
+caller sends is an `invalid_arguments` one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from components.environment.expressions import ExpressionError
 from components.environment.reactions import event_of
 from components.environment.service import Asked, CompiledService, CompiledTool, Refusal
 from components.environment.state import WorldState, row_change, state_hash
-from components.environment.values import settle
+from components.environment.values import settle, valid_text
 from components.environment.world import World, make_row
 from components.records.base import assembled
 from components.records.calls import CallRecord, ErrorCode, RowChange
@@ -34,7 +35,7 @@ NOT_JSON = "@not_json"
 """Stands in a record for arguments that no JSON can hold; replayed, it gets the same answer."""
 _SERVICE_FAULT = "the service broke its own rules; nothing was changed"
 _FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
-"""What a wrong blueprint can make Python raise; ExpressionError and ValidationError are ValueErrors."""
+"""What a wrong blueprint can make Python raise; ExpressionError and ValidationError among them."""
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class Outcome:
     arguments: JsonObject
     """The arguments as they were understood, without defaults."""
     body: bytes
-    """The envelope as JSON with sorted keys: the bytes that a journal hashes."""
+    """The envelope as JSON with sorted keys."""
 
 
 def execute(
@@ -104,8 +105,8 @@ def record_of(state: WorldState, service: str, tool: str, outcome: Outcome) -> C
     return assembled(
         CallRecord,
         {
-            "service": service,
-            "tool": tool,
+            "service": valid_text(service),
+            "tool": valid_text(tool),
             "arguments": outcome.arguments,
             "envelope": outcome.envelope,
             "changes": outcome.changes,
@@ -127,7 +128,7 @@ def replay(
 
 
 def understood(arguments: Any) -> JsonObject:
-    """Return arguments as they are executed and recorded: in the one form, or a stand-in that says why not."""
+    """Return arguments as executed and recorded: in the one form, or a stand-in saying why not."""
     try:
         if not isinstance(arguments, (dict, Mapping)):
             raise ValueError("they are no object")
@@ -223,5 +224,5 @@ def _first_line(error: Exception) -> str:
 
 def _short(text: str) -> str:
     """Keep a message readable, whatever a caller put in it, and valid as JSON text."""
-    text = text.encode("utf-8", "replace").decode()
+    text = valid_text(text)
     return text if len(text) <= 500 else text[:497] + "..."

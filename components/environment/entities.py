@@ -1,4 +1,4 @@
-"""Entity models: the frozen Pydantic class of each table, built from its blueprint, and ids for new rows."""
+"""Entity models, the frozen Pydantic class of each table, and ids for new rows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    InstanceOf,
     PydanticUserError,
     StrictBool,
     StrictStr,
@@ -20,7 +21,7 @@ from pydantic import (
 
 from components.errors import SynthesisError
 from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
-from components.records.frozen import JsonObject, JsonValue
+from components.records.frozen import FrozenDict
 
 _INT64 = 2**63
 _Integer = Annotated[int, Field(strict=True, ge=-_INT64, lt=_INT64)]
@@ -33,8 +34,9 @@ _TYPES: dict[FieldType, Any] = {
     FieldType.TIMESTAMP: Annotated[
         str, Field(strict=True, pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")
     ],
-    FieldType.ARRAY: Annotated[tuple[JsonValue, ...], Field(strict=True)],
-    FieldType.OBJECT: JsonObject,
+    # Values are settled before they come here: what is in an array or object is frozen JSON.
+    FieldType.ARRAY: InstanceOf[tuple[Any, ...]],
+    FieldType.OBJECT: InstanceOf[FrozenDict[str, Any]],
 }
 
 
@@ -65,7 +67,7 @@ def _field_type(field: FieldBlueprint) -> Any:
 
 
 def new_id(table: str, prefix: str, values: Mapping[str, Any], taken: Container[str]) -> str:
-    """Return a new row's id: a short hash of its content and of how often that content is there already.
+    """Return a new row's id: a short hash of its content and of its occurrence.
 
     The same whatever the order of calls, and not guessable from other ids.
     """

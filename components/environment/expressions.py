@@ -1,8 +1,9 @@
 """The expression language of blueprints, specs, reactions and contracts: JSON compiled to closures.
 
-Owns the closed list of operations and their checks at compile time. It reads state, never changes it, and has no
-clock, no randomness and no way out of its scope. A reference to a name or table that cannot exist is refused when
-the expression is compiled, so that a patch with a slip in it never reaches a rollout.
+Owns the closed list of operations and their checks at compile time. It reads state, never changes
+it, and has no clock, no randomness and no way out of its scope. A reference to a name or table that
+cannot exist is refused when the expression is compiled, so that a patch with a slip in it never
+reaches a rollout.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Scope:
     __slots__ = ("names", "now", "tables")
 
     def __init__(self, names: dict[str, Any], tables: Mapping[str, Table], now: str) -> None:
-        """Args: names bound to JSON values; tables by the name that expressions use; the world's clock."""
+        """Args: names: JSON values; tables: by the name that expressions use; now: the clock."""
         self.names = names
         self.tables = tables
         self.now = now

@@ -13,6 +13,8 @@ from typing import Any
 
 import immutables
 
+from components.environment.compiler_params import is_id_of
+from components.environment.compiler_words import snake
 from components.environment.gates_probe import Prober, Seen, dicts_in
 from components.environment.gates_self import argument_of, writes_rows
 from components.environment.state import Table, WorldState, row_of, state_hash
@@ -55,9 +57,28 @@ def run_laws(prober: Prober, blueprint: Blueprint, variants: Variants) -> None:
                     _updated(prober, name, tool, arguments, seen)
                 case _:
                     pass
+        answered = [item for item in results if item[1].is_ok]
+        if (
+            not writes_rows(tool)
+            and answered
+            and not any(_holds(seen.data) for _, seen in answered)
+        ):
+            prober.fail(
+                name, GATE, "a read shows something", answered[0][0],
+                "an answer that is not empty", answered[0][1].told(),
+            )  # fmt: skip
         if writes_rows(tool) and not any(seen.changes for _, seen in results):
             first = results[0][0] if results else FrozenDict()
             prober.fail(name, GATE, "a write writes", first, "some call changes a row", "none did")
+
+
+def _holds(data: Any) -> bool:
+    """True when an answer holds any value at all, at any depth."""
+    if isinstance(data, Mapping):
+        return any(_holds(item) for item in data.values())
+    if isinstance(data, (list, tuple)):
+        return any(_holds(item) for item in data)
+    return data is not None
 
 
 def _hash_of_reordered(prober: Prober) -> None:
@@ -125,21 +146,15 @@ def _shows_rows_as_they_are(
             )  # fmt: skip
     if tool.operation is not Operation.GET or not shown:
         return
-    asked = [
-        arguments.get(argument)
-        for lookup in tool.lookups.values()
-        if lookup.table == tool.entity and lookup.field in (None, key)
-        and (argument := argument_of(lookup.equals)) is not None
-    ]  # fmt: skip
-    if asked and asked[0] is not None and asked[0] not in shown:
-        prober.fail(
-            name,
-            GATE,
-            "a get shows what was asked",
-            arguments,
-            f"row {asked[0]!r}",
-            f"{shown[0]!r}",
-        )
+    column = "id" if "id" in blueprint.entities[tool.entity].fields else key
+    for argument, value in arguments.items():
+        if is_id_of(snake(argument), tool.entity) and isinstance(value, (str, int)):
+            found = [rows[row_id].get(column) for row_id in shown]
+            if value not in found:
+                prober.fail(
+                    name, GATE, "a get shows what was asked", arguments,
+                    f"the row with {column} {value!r}", f"{found[0]!r}",
+                )  # fmt: skip
 
 
 def _readers(prober: Prober, blueprint: Blueprint) -> dict[str, list[tuple[str, str, str]]]:

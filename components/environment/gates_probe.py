@@ -1,5 +1,4 @@
-"""What all gates share: calls on a fresh service, the record of a failure, and argument variants
-from a spec.
+"""What all gates share: calls on a fresh service, records of failures, arguments from a spec.
 
 Owns the calling and the drawing of arguments. It sees the spec and the rows of the state, never the
 blueprint: table keys are read off the rows. A call that raises is data here, not an error.
@@ -14,18 +13,19 @@ from typing import Any
 
 import jsonschema_rs
 
-from components.environment.compiler_words import singular, snake, tokens
+from components.environment.compiler_words import singular, snake, tokens, words
 from components.environment.engine import execute
 from components.environment.expressions import Vocabulary
 from components.environment.sample_values import SchemaSampler
-from components.environment.state import WorldState, rows_of
+from components.environment.state import Table, WorldState, rows_of
 from components.environment.world import World
 from components.records.calls import ErrorCode, RowChange
 from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze, thaw
 from components.records.spec import ServiceSpec, ToolSpec
 
 GATE_NOW = "2026-03-02T09:00:00Z"
-MAX_VARIANTS = 28
+MAX_VARIANTS = 48
+MAX_ROWS = 12
 NO_SUCH_ROW = "no_such_row_7q"
 
 
@@ -90,6 +90,9 @@ class Prober:
     """Tools that are offered, sorted."""
     num_calls: int = 0
     failures: list[GateFailure] = field(default_factory=list)
+    _rows: dict[int, tuple[Table, dict[str, JsonObject]]] = field(default_factory=dict)
+    _validators: dict[str, Any] = field(default_factory=dict)
+    _shapes: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
 
     @property
     def initial(self) -> WorldState:
@@ -103,7 +106,14 @@ class Prober:
 
     def rows(self, table: str, state: WorldState | None = None) -> dict[str, JsonObject]:
         """Return the rows of a table by id."""
-        return rows_of(state or self.initial, self.spec.service, table)
+        found = (state or self.initial).table(self.spec.service, table)
+        known = self._rows.get(id(found))
+        if known is None or known[0] is not found:
+            known = (found, rows_of(state or self.initial, self.spec.service, table))
+            # Written tables are used once or twice; only the seed's tables are worth keeping.
+            if state is None or found is self.initial.table(self.spec.service, table):
+                self._rows[id(found)] = known
+        return known[1]
 
     def call(
         self, tool: str, arguments: Mapping[str, Any], state: WorldState | None = None
@@ -153,22 +163,26 @@ class Prober:
 
     def shape(self, table: str) -> tuple[str, frozenset[str]]:
         """Return (key field, fields) of a table, read off its rows."""
+        if table in self._shapes:
+            return self._shapes[table]
         rows = self.rows(table)
-        fields = frozenset(name for row in rows.values() for name in row)
+        # A table without rows still has its columns.
+        columns = self.world.services[self.spec.service].models[table].model_fields
+        fields = frozenset(columns) | {name for row in rows.values() for name in row}
         keys = [name for name in sorted(fields) if all(row[name] == i for i, row in rows.items())]
-        key = "id" if "id" in keys or not keys else keys[0]
-        return key, fields | {key}
+        key = "id" if "id" in keys or not rows or not keys else keys[0]
+        self._shapes[table] = key, fields | {key}
+        return self._shapes[table]
 
     def is_valid(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """True when the arguments fit the tool's schema."""
+        if tool not in self._validators:
+            schema = thaw(self.spec.tools[tool].input_schema)
+            self._validators[tool] = jsonschema_rs.validator_for(schema)
         try:
-            return bool(self.validator(tool).is_valid(thaw(arguments)))
+            return bool(self._validators[tool].is_valid(thaw(arguments)))
         except (ValueError, TypeError):
             return False
-
-    def validator(self, tool: str) -> Any:
-        """Return the tool's own compiled validator."""
-        return self.world.services[self.spec.service].tools[tool].validator
 
 
 def offered(spec: ServiceSpec, world: World) -> tuple[str, ...]:
@@ -208,15 +222,32 @@ class Variants:
         least = {name: self._first(name) for name in sorted(self._required)}
         yield least
         yield {name: self._first(name) for name in self._choices}
-        for name, choices in self._choices.items():
-            for value in choices[:8]:
-                yield {**least, name: value}
+        yield from self._linked(least)
+        for place in range(MAX_ROWS):
+            for name, choices in self._choices.items():
+                if place < len(choices):
+                    yield {**least, name: choices[place]}
         for _ in range(MAX_VARIANTS):
             yield {
                 name: self._rng.choice(choices)
                 for name, choices in self._choices.items()
                 if choices and (name in self._required or self._rng.random() < 0.6)
             }
+
+    def _linked(self, least: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield pairs of arguments of which one names a row that holds the other's value."""
+        tables = [self._prober.rows(table) for table in self._prober.tables]
+        for name, choices in self._choices.items():
+            for value in choices[:6]:
+                for rows in tables:
+                    row = rows.get(value) if isinstance(value, str) else None
+                    for held in dict.fromkeys((row or {}).values()) if row else ():
+                        if isinstance(held, str) and any(held in keys for keys in tables):
+                            yield from (
+                                {**least, name: value, other: held}
+                                for other in self._choices
+                                if other != name
+                            )
 
     def _first(self, name: str) -> Any:
         choices = self._choices.get(name)
@@ -239,7 +270,7 @@ class Variants:
         fitting = [
             value for value in values if validator is None or validator.is_valid(thaw(value))
         ]
-        return _distinct(fitting)[:10]
+        return _distinct(fitting)[: MAX_ROWS + 2]
 
     def _seen(self, name: str, schema: Any) -> list[Any]:
         """Values of rows that an argument of this name may mean: keys of a table it names, or a
@@ -250,8 +281,12 @@ class Variants:
         spoken = {singular(part) for part in (*tokens(name), *tokens(self._tool.name))}
         found: list[Any] = []
         for table in self._prober.tables:
-            rows = list(self._prober.rows(table).values())[:4]
+            rows = diverse(self._prober.rows(table).values())[:4]
             key, fields = self._prober.shape(table)
+            inner = _properties(schema.get("items") if is_list else schema)
+            if inner and inner <= fields:
+                picked = [{name: row[name] for name in sorted(inner)} for row in rows]
+                return [[row] for row in picked] if is_list else picked
             parts = set(table.split("_"))
             if word.endswith(("id", "ids")) and (parts & set(word.split("_")) or parts & spoken):
                 column = "id" if "id" in fields else key
@@ -259,11 +294,26 @@ class Variants:
             for column in sorted(fields):
                 if snake(column) in (word, word.partition("_")[2]):
                     found += [row[column] for row in rows if row.get(column) is not None]
+        if word in words("query_words"):
+            found += self._spoken_words()
         if is_list:
             return [[value] for value in found if not isinstance(value, tuple)] + (
                 [found[:2]] if len(found) > 1 and not isinstance(found[0], tuple) else []
             )
         return found
+
+    def _spoken_words(self) -> list[str]:
+        """Words that stand in rows, so that a search finds something."""
+        found: list[str] = []
+        for table in self._prober.tables:
+            for row in diverse(self._prober.rows(table).values())[:2]:
+                texts = [item for _, item in sorted(row.items()) if isinstance(item, str)]
+                found += [part for text in texts for part in text.split()[:1] if " " in text]
+        return found[:6]
+
+
+def _properties(schema: Any) -> set[str]:
+    return set(schema.get("properties") or ()) if isinstance(schema, Mapping) else set()
 
 
 def _validator_of(schema: Any, document: Mapping[str, Any]) -> Any:
@@ -277,6 +327,50 @@ def _validator_of(schema: Any, document: Mapping[str, Any]) -> Any:
         return jsonschema_rs.validator_for(body)
     except (ValueError, jsonschema_rs.ReferencingError):
         return None
+
+
+def diverse(rows: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return up to `MAX_ROWS` rows that together show every value of the columns with few values.
+    """
+    left = list(rows)
+    values: dict[str, set[Any]] = {}
+    for row in left:
+        for name, item in row.items():
+            if item is None or isinstance(item, (str, bool)):
+                values.setdefault(name, set()).add(item)
+    few = {name for name, found in values.items() if len(found) <= 8}
+    chosen: list[JsonObject] = []
+    shown: set[tuple[str, Any]] = set()
+    for row in left:
+        new = {(name, row[name]) for name in few if name in row} - shown
+        if new:
+            chosen.append(row)
+            shown |= new
+    chosen += [row for row in left if row not in chosen][: max(0, MAX_ROWS - len(chosen))]
+    return chosen[:MAX_ROWS]
+
+
+def absent_value(prober: Prober, tool: str, arguments: Mapping[str, Any], name: str) -> Any:
+    """Return a value for one argument that fits its schema and names no row, or None.
+
+    A pattern is kept: a few characters of a value that exists are changed.
+    """
+    there = {
+        value
+        for table in prober.tables
+        for row in prober.rows(table).values()
+        for value in row.values()
+        if isinstance(value, (str, int))
+    }
+    given = arguments.get(name)
+    tries: list[Any] = [NO_SUCH_ROW, 987_654_321]
+    if isinstance(given, str) and given:
+        tries += [f"{given[:-2]}{a}{b}" for a in "9zf0" for b in "7qe3"]
+        tries += [f"{start}{given[2:]}" for start in ("qz", "zq", "QZ", "97")]
+    for value in tries:
+        if value not in there and prober.is_valid(tool, {**arguments, name: value}):
+            return value
+    return None
 
 
 def dicts_in(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.gates_probe import NO_SUCH_ROW, Prober, Variants, judge_envelope
+from components.environment.gates_probe import (
+    Prober,
+    Variants,
+    absent_value,
+    diverse,
+    judge_envelope,
+)
 from components.records.blueprint import Blueprint, FieldType, Operation, ToolBlueprint
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, JsonObject
 
 GATE = "self"
-_ABSENT_NUMBER = 987_654_321
 
 
 def run_self_tests(prober: Prober, blueprint: Blueprint) -> dict[str, list[JsonObject]]:
@@ -39,8 +44,8 @@ def looked_up(prober: Prober, blueprint: Blueprint, tool: ToolBlueprint) -> dict
         if name is None:
             continue
         column = lookup.field or blueprint.entities[lookup.table].key
-        rows = prober.rows(lookup.table)
-        values = [row[column] for row in rows.values() if row.get(column) is not None]
+        rows = diverse(prober.rows(lookup.table).values())
+        values = [row[column] for row in rows if row.get(column) is not None]
         known[name] = [*known.get(name, []), *values]
     return known
 
@@ -80,12 +85,10 @@ def _unknown_rows(
         worked = [item for item in variants if argument in item and prober.call(name, item).is_ok]
         if argument is None or lookup.optional or not worked:
             continue
-        entity = blueprint.entities[lookup.table]
-        kind = entity.fields[lookup.field or entity.key].type
-        is_number = kind in (FieldType.INTEGER, FieldType.NUMBER)
-        changed = {**worked[0], argument: _ABSENT_NUMBER if is_number else NO_SUCH_ROW}
-        if not prober.is_valid(name, changed):
+        absent = absent_value(prober, name, worked[0], argument)
+        if absent is None:
             continue
+        changed = {**worked[0], argument: absent}
         seen = prober.call(name, changed)
         if seen.code != ErrorCode.NOT_FOUND.value:
             prober.fail(name, GATE, f"unknown {argument}", changed, "not_found", seen.told())

@@ -1,9 +1,8 @@
 """What a server lists, made into a spec: names that can be called, schemas that can be compiled.
 
 Owns the mending of messy `tools/list` answers. It refuses to guess what a tool does. One bad tool
-never costs its
-server: it is left out with a note, or its schema is mended where JSON Schema leaves one meaning
-    only.
+never costs its server: it is left out with a note, or its schema is mended where JSON Schema leaves
+one meaning only.
 """
 
 from __future__ import annotations

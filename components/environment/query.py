@@ -1,4 +1,4 @@
-"""Selections of rows: named filters, sorting, and pages with cursors that stay valid when rows are added."""
+"""Selections of rows: named filters, sorting, and pages whose cursors outlive a new row."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from components.records.blueprint import Query
 from components.records.frozen import FrozenDict, JsonObject
 
 Page = dict[str, Any]
-"""`rows`, `total` (rows that match) and `next_cursor` (key of the last row, null on the last page)."""
+"""`rows`, `total` (of all pages) and `next_cursor` (key of the last row, null on the last page)."""
 
 
-def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[Scope], Page | None]:
-    """Compile a query; the function returns None for a cursor that names no matching row.
+def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[Scope], Page | str]:
+    """Compile a query; the function returns the page, or the name of the argument that is wrong.
+
+    A cursor that names no matching row is wrong, and so is a limit below 0.
 
     Args:
         query: the selection; a filter that evaluates to null is ignored.
@@ -43,12 +45,12 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
                 return False
         return True
 
-    def run(scope: Scope) -> Page | None:
+    def run(scope: Scope) -> Page | str:
         rows = [row for row in scope.tables[query.table].in_order() if matches(scope, row)]
         scope.names.pop("item", None)
         if query.sort_by is not None:
             field = query.sort_by
-            # Rows come by key and the sort is stable, so ties stay in the order of their keys.
+            # Rows come by key and the sort is stable: ties stay in the order of their keys.
             rows.sort(key=lambda row: (row[field] is not None, row[field]))
         if query.descending:
             rows.reverse()
@@ -57,11 +59,13 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
         if after is not None:
             places = [place for place, row in enumerate(rows) if row[key] == after]
             if not places:
-                return None
+                return "cursor"
             start = places[0] + 1
         most = limit(scope)
-        if most is not None and (type(most) is not int or most < 0):
+        if most is not None and type(most) is not int:
             raise ExpressionError(f"query: the limit is {most!r}"[:200])
+        if most is not None and most < 0:
+            return "limit"
         end = total if most is None else min(total, start + most)
         page = rows[start:end]
         return {

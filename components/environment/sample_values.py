@@ -16,7 +16,7 @@ from components.environment.listing import resolve_pointer
 MAX_DEPTH = 6
 _WORDS = (
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor", "iris", "juniper",
-    "kestrel", "lagoon", "maple", "nectar", "orchid", "pebble", "quartz", "river", "sierra", "thistle",
+    "kestrel", "lagoon", "maple", "nectar", "orchid", "pebble", "quartz", "river", "sierra",
 )  # fmt: skip
 _TEXT_FORMATS = {
     "date-time": "2026-01-0{d}T09:00:00Z",

@@ -36,7 +36,8 @@ _SENTENCES = (
     "The second pump runs louder than the first.",
 )
 _TAGS = ("urgent", "draft", "travel", "budget", "garden", "archive")
-_KINDS = ("person", "project", "place", "event", "tool", "concept")
+_KINDS = ("review", "survey", "plan", "schedule", "prototype", "map")
+_RELATIONS = ("belongs_to", "depends_on", "follows", "replaces", "supports", "refers_to")
 
 
 def seed_rows(
@@ -166,6 +167,8 @@ def _plausible(word: str, body: FieldBlueprint, index: int, rng: random.Random) 
 
 def _text(word: str, index: int) -> str:
     last = word.rpartition("_")[2]
+    if word.startswith(("relation", "link")):
+        return _RELATIONS[index % 6]
     person, thing = _PEOPLE[index % 6], _THINGS[index % 6]
     slug = thing.lower().replace(" ", "-")
     match last:

@@ -1,7 +1,7 @@
 """A blueprint compiled: argument validators, entity models and one pure function a tool.
 
-A tool is `(tables, now, arguments) -> Answer`: it asks for puts and deletes and never applies them. The engine
-alone validates and applies (see engine.py).
+A tool is `(tables, now, arguments) -> Answer`: it asks for puts and deletes and never applies them.
+The engine alone validates and applies (see engine.py).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ AskedByRow = dict[tuple[str, str], Asked]
 
 @dataclass(slots=True)
 class Answer:
-    """What a tool returns: the changes that it asks for, and the answer's data. Lives within one call."""
+    """What a tool returns: the changes that it asks for, and the answer's data."""
 
     asked: AskedByRow
     data: Any
@@ -105,7 +105,7 @@ def compile_service(spec: ServiceSpec, blueprint: Blueprint) -> CompiledService:
     """Compile a blueprint against its spec.
 
     Raises:
-        SynthesisError: an expression, table, field or schema is wrong; the message names tool and place.
+        SynthesisError: an expression, table, field or schema is wrong; it names tool and place.
     """
     if spec.service != blueprint.service:
         raise SynthesisError(f"spec {spec.service!r} and blueprint {blueprint.service!r} differ")
@@ -192,8 +192,8 @@ def _tool_function(tool: ToolBlueprint, blueprint: Blueprint) -> ToolFunction:
             effect(scope, asked)
         if query is not None:
             page = query(scope)
-            if page is None:
-                raise Refusal(ErrorCode.INVALID_ARGUMENTS, "unknown cursor", field="cursor")
+            if isinstance(page, str):
+                raise Refusal(ErrorCode.INVALID_ARGUMENTS, f"unknown {page}", field=page)
             scope.names.update(page)
         return Answer(asked, result(scope))
 
@@ -231,7 +231,9 @@ def _compile_check(name: str, check: Check, vocabulary: Vocabulary) -> Callable[
 def _entity_key(blueprint: Blueprint, table: str, field: str | None) -> str:
     entity = blueprint.entities.get(table)
     if entity is None:
-        raise ExpressionError(f"unknown table {table!r}; known: {', '.join(sorted(blueprint.entities))}")
+        raise ExpressionError(
+            f"unknown table {table!r}; known: {', '.join(sorted(blueprint.entities))}"
+        )
     if field is not None and field not in entity.fields:
         raise ExpressionError(f"table {table!r} has no field {field!r}")
     return entity.key
@@ -286,7 +288,7 @@ def _change(
     fields: Mapping[str, Compiled],
     select: Callable[[Scope], Iterable[JsonObject]],
 ) -> CompiledEffect:
-    """Update or delete. Several updates of one row add up; every expression sees the row before the call."""
+    """Update or delete. Updates of one row add up; expressions see the row before the call."""
     table, key, cause = effect.table, entity.key, f"effect:{name}"
     is_one, is_delete = effect.target is not None, effect.action == "delete"
 
@@ -360,7 +362,7 @@ def compile_new_row(
     A field that is given as null takes its default unless it is nullable.
 
     Returns:
-        A function of scope, table name and ids taken; raises ExpressionError when the given key is no text.
+        A function of scope, table name and ids taken; ExpressionError when the key is no text.
     """
     key = entity.key
     parts = []

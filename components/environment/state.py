@@ -1,8 +1,8 @@
-"""State as a value: rows, tables, services and worlds that never change, with hashes kept up to date.
+"""State as a value: rows, tables and worlds that never change, with hashes kept up to date.
 
-Owns the persistent structures and what can be read from them. It refuses to validate: only the engine builds rows.
-Invariant: the digest of a table and of a world is the sum of its rows' digests modulo 2**128, so a write costs
-what it changes; iteration is by id, never by hash order.
+Owns the persistent structures and what can be read from them. It refuses to validate: only the
+engine builds rows. Invariant: the digest of a table and of a world is the sum of its rows' digests
+modulo 2**128, so a write costs what it changes; iteration is by id, never by hash order.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from components.records.frozen import JsonObject
 
 _MASK = (1 << 128) - 1
 _MAX_EDITS = 32
-"""Ids put in or taken out before the order of a table is worked out again."""
+"""Ids put in or taken out before order and indexes of a table are worked out again."""
 MAX_ROW_BYTES = 1 << 20
 """Size of one row as JSON; what grows without end (a text appended to itself) stops here."""
 
 
 class Row:
-    """One entity: the values that its Pydantic model accepted, and their digest. Never changed once built."""
+    """One entity: the values that its Pydantic model accepted, and their digest. Never changed."""
 
     __slots__ = ("digest", "values")
 
@@ -43,63 +43,86 @@ class Row:
         body = orjson.dumps((service, table, row_id, values), option=orjson.OPT_SORT_KEYS)
         if len(body) > MAX_ROW_BYTES:
             raise ValueError(f"{table}/{row_id[:80]} would have {len(body)} bytes")
-        self.digest = int.from_bytes(hashlib.blake2b(body, digest_size=16).digest(), "big")
+        self.digest = int.from_bytes(hashlib.sha256(body).digest()[:16], "big")
+
+
+class _Known:
+    """What has been worked out about one version of a table, for its successors to start from."""
+
+    __slots__ = ("_indexes", "_order", "_rows")
+
+    def __init__(self, rows: immutables.Map[str, Row]) -> None:
+        self._rows = rows
+        self._order: tuple[str, ...] | None = None
+        self._indexes: dict[str, dict[Any, tuple[str, ...]]] = {}
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """All ids in order."""
+        if self._order is None:
+            self._order = tuple(sorted(self._rows))
+        return self._order
+
+    def ids_with(self, field: str, value: Any) -> tuple[str, ...]:
+        """Ids of the rows whose `field` may equal `value` (1 and true share a place)."""
+        index = self._indexes.get(field)
+        if index is None:
+            found: dict[Any, list[str]] = {}
+            for row_id, row in self._rows.items():
+                found.setdefault(row.values[field], []).append(row_id)
+            index = self._indexes[field] = {key: tuple(ids) for key, ids in found.items()}
+        return index.get(value, ())
 
 
 class Table:
     """A persistent map from id to row. `put` and `remove` return a new table and share the rest."""
 
-    __slots__ = ("_edits", "_order", "digest", "rows")
+    __slots__ = ("_edits", "_ids", "_known", "digest", "rows")
 
     def __init__(
         self,
         rows: immutables.Map[str, Row] | None = None,
         digest: int = 0,
-        order: tuple[str, ...] | None = None,
+        known: _Known | None = None,
         edits: tuple[str, ...] = (),
     ) -> None:
-        """Args: rows by id; digest: sum of the rows' digests; order: sorted ids of an earlier table, with the
-        ids put in or taken out since then in `edits`; None when nobody asked for the order yet.
+        """Args: rows by id; digest: sum of the rows' digests; known: about an earlier version of
+        this table, with the ids put in or taken out since then in `edits`.
         """
         self.rows: immutables.Map[str, Row] = immutables.Map() if rows is None else rows
         self.digest = digest
-        self._order = order
+        self._known = _Known(self.rows) if known is None else known
         self._edits = edits
+        self._ids: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, rows: Mapping[str, Row]) -> Table:
         """Return the table of many rows at once."""
-        digest = sum(row.digest for row in rows.values()) & _MASK
-        return cls(immutables.Map(rows), digest, tuple(sorted(rows)))
+        return cls(immutables.Map(rows), sum(row.digest for row in rows.values()) & _MASK)
 
     def put(self, row_id: str, row: Row) -> Table:
         """Return the table with `row` under `row_id`."""
         old = self.rows.get(row_id)
-        rows = self.rows.set(row_id, row)
-        if old is None:
-            return self._edited(rows, row.digest, row_id)
-        digest = (self.digest + row.digest - old.digest) & _MASK
-        return Table(rows, digest, self._order, self._edits)
+        change = row.digest if old is None else row.digest - old.digest
+        return self._edited(self.rows.set(row_id, row), change, row_id)
 
     def remove(self, row_id: str) -> Table:
         """Return the table without `row_id`, which must be there."""
         return self._edited(self.rows.delete(row_id), -self.rows[row_id].digest, row_id)
 
-    def _edited(self, rows: immutables.Map[str, Row], digest: int, row_id: str) -> Table:
-        digest = (self.digest + digest) & _MASK
-        if self._order is None:
-            return Table(rows, digest)
-        if len(self._edits) >= _MAX_EDITS:
-            return Table(rows, digest, self.ids, (row_id,))
-        return Table(rows, digest, self._order, (*self._edits, row_id))
+    def _edited(self, rows: immutables.Map[str, Row], change: int, row_id: str) -> Table:
+        edits, known = (*self._edits, row_id), self._known
+        if len(edits) > _MAX_EDITS:
+            edits, known = (), _Known(rows)
+        return Table(rows, (self.digest + change) & _MASK, known, edits)
 
     @property
     def ids(self) -> tuple[str, ...]:
         """All ids in order; worked out when somebody asks, so that a write need not copy them."""
-        if self._order is None:
-            self._order = tuple(sorted(self.rows))
-        elif self._edits:
-            order = list(self._order)
+        if not self._edits:
+            return self._known.order
+        if self._ids is None:
+            order = list(self._known.order)
             for row_id in self._edits:
                 place = bisect_left(order, row_id)
                 is_listed = place < len(order) and order[place] == row_id
@@ -107,8 +130,8 @@ class Table:
                     order.insert(place, row_id)
                 elif row_id not in self.rows and is_listed:
                     del order[place]
-            self._order, self._edits = tuple(order), ()
-        return self._order
+            self._ids = tuple(order)
+        return self._ids
 
     def get(self, row_id: Any) -> Row | None:
         """Return the row, or None; an id of another type is simply not there."""
@@ -123,12 +146,12 @@ class Table:
         """Return the first row, by id, whose `field` equals `value`; None never matches."""
         if value is None:
             return None
-        rows = self.rows
-        for row_id in self.ids:
-            values = rows[row_id].values
-            if values[field] == value and same(values[field], value):
-                return values
-        return None
+        rows, best = self.rows, None
+        for row_id in (*self._known.ids_with(field, value), *self._edits):
+            row = rows.get(row_id)
+            if row is not None and (best is None or row_id < best):
+                best = row_id if same(row.values[field], value) else best
+        return None if best is None else rows[best].values
 
     def in_order(self) -> Iterator[JsonObject]:
         """Yield the rows' values by id."""
@@ -142,7 +165,7 @@ ServiceState = immutables.Map[str, Table]
 
 @dataclass(frozen=True, slots=True)
 class WorldState:
-    """The state of a world: tables by service and name, and the clock. Copying it is keeping the reference."""
+    """The state of a world: its tables and the clock. To copy it is to keep the reference."""
 
     services: immutables.Map[str, ServiceState]
     now: str
@@ -162,13 +185,11 @@ class WorldState:
         """Return the state with one table replaced."""
         tables = self.services[service]
         digest = (self.digest + table.digest - tables[name].digest) & _MASK
-        return WorldState(
-            self.services.set(service, tables.set(name, table)), self.now, digest
-        )
+        return WorldState(self.services.set(service, tables.set(name, table)), self.now, digest)
 
 
 def recomputed_digest(services: Mapping[str, ServiceState]) -> int:
-    """Return the digest of a world's rows from the tables, without what was kept up to date above them."""
+    """Return the digest of a world from its tables, without the one kept up to date above them."""
     return sum(table.digest for tables in services.values() for table in tables.values()) & _MASK
 
 
@@ -193,8 +214,9 @@ def state_hash(state: WorldState) -> str:
 def diff_states(before: WorldState, after: WorldState) -> tuple[RowChange, ...]:
     """Return the rows that differ, by service, table and id.
 
-    Tables that two states share cost nothing; a table that was written to is compared row by row through the
-    identity of its rows. The engine's own changes are the cheap way; this is for states without a history.
+    Tables that two states share cost nothing; a table that was written to is compared row by row
+    through the identity of its rows. The engine's own changes are the cheap way; this is for states
+    without a history.
     """
     changes: list[RowChange] = []
     for service in sorted(set(before.services) | set(after.services)):
@@ -227,7 +249,7 @@ def row_change(
     after: JsonObject | None,
     cause: str,
 ) -> RowChange:
-    """Return a change whose parts are already known to be right (validated rows, names of tables)."""
+    """Return a change whose parts are right already (validated rows, names of tables)."""
     return assembled(
         RowChange,
         {
@@ -242,14 +264,21 @@ def row_change(
 
 
 def net_changes(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
-    """Merge the changes of a run into one per row, by service, table and id; cost grows with the changes alone."""
+    """Merge the changes of a run into one per row, by service, table and id.
+
+    The cost grows with the changes alone. Rows that ended as they began are left out.
+    """
     merged: dict[tuple[str, str, str], RowChange] = {}
+    undone: set[tuple[str, str, str]] = set()
     for change in changes:
         key = (change.service, change.table, change.row_id)
         first = merged.get(key)
-        merged[key] = (
-            change if first is None else row_change(*key, first.before, change.after, change.cause)
-        )
-    return tuple(
-        merged[key] for key in sorted(merged) if not same(merged[key].before, merged[key].after)
-    )
+        if first is None:
+            merged[key] = change
+            continue
+        merged[key] = row_change(*key, first.before, change.after, change.cause)
+        if same(first.before, change.after):
+            undone.add(key)
+        else:
+            undone.discard(key)
+    return tuple(merged[key] for key in sorted(merged.keys() - undone))

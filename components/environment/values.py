@@ -1,8 +1,9 @@
 """JSON values as worlds hold them: one form for one value, so that equal values have equal bytes.
 
-Owns the door through which values come in from outside (arguments, seeds, literals of blueprints). Inside, lists
-are tuples and objects are `FrozenDict`s; integers have 64 bits; whole floats are integers (`2.0` is `2` in JSON);
-text is valid Unicode; nothing is NaN, infinite or endlessly deep. What has passed here is never checked again.
+Owns the door through which values come in from outside (arguments, seeds, literals of blueprints).
+Inside, lists are tuples and objects are `FrozenDict`s; integers have 64 bits; whole floats are
+integers (`2.0` is `2` in JSON); text is valid Unicode; nothing is NaN, infinite or endlessly deep.
+What has passed here is never checked again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def settle(value: Any, depth: int = 0) -> Any:
         depth: levels around this value.
 
     Raises:
-        ValueError: it is not JSON, or too deep, or holds a number or text that no JSON text can carry.
+        ValueError: it is not JSON, or too deep, or a number or text in it has no JSON form.
     """
     kind = type(value)
     if kind is str:
@@ -47,7 +48,8 @@ def settle(value: Any, depth: int = 0) -> Any:
                 raise ValueError(f"a key is {_shown(key)}, not a text")
             if not key.isascii():
                 key.encode()
-            whole[key] = settle(item, depth + 1)
+            is_plain = type(item) is str and item.isascii()  # most are: spare them the call
+            whole[key] = item if is_plain else settle(item, depth + 1)
         return FrozenDict(whole)
     if isinstance(value, (list, tuple)):
         return tuple([settle(item, depth + 1) for item in value])
@@ -69,6 +71,11 @@ def settle_number(value: float) -> int | float:
     if not -INT64 <= value < INT64:
         raise ValueError("an integer has more than 64 bits")
     return value
+
+
+def valid_text(text: str) -> str:
+    """Return a text that has bytes: what has none, a lone surrogate, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def same(left: Any, right: Any) -> bool:

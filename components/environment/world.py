@@ -1,7 +1,7 @@
-"""Worlds: compiled services, active reactions and an initial state, built from a system and a task's world.
+"""Worlds: compiled services, active reactions and an initial state.
 
-Building shares everything that can be shared: services, reactions and seed tables are compiled once for each
-artifact, and ten thousand worlds of one kind hold the same initial state.
+Building shares everything that can be shared: services, reactions and seed tables are compiled once
+for each artifact, and ten thousand worlds of one kind hold the same initial state.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class World:
 
 
 def build_world(system: System, spec: WorldSpec) -> World:
-    """Build the world of one task: its services and distractors, its overrides, the reactions among them.
+    """Build the world of one task: services and distractors, overrides, the reactions among them.
 
     Raises:
         SynthesisError: a service is missing or does not compile, or a row does not fit its entity.
@@ -61,7 +61,8 @@ def build_world(system: System, spec: WorldSpec) -> World:
     for name in names:
         environment = system.environment
         if not all(
-            name in part for part in (environment.blueprints, environment.seeds, system.reference.specs)
+            name in part
+            for part in (environment.blueprints, environment.seeds, system.reference.specs)
         ):
             raise SynthesisError(f"world: no service {name!r}")
         service = _compiled(system.reference.specs[name], system.environment.blueprints[name])
@@ -90,7 +91,7 @@ def active_reactions(
         if services_named(reaction) <= set(services):
             try:
                 active[name] = compile_reaction(name, reaction, services, vocabulary)
-            except ExpressionError as error:
+            except (ExpressionError, RecursionError) as error:
                 raise SynthesisError(f"reaction {name!r}: {error}") from error
     return active
 
@@ -110,7 +111,7 @@ def make_row(service: CompiledService, table: str, row_id: str, values: Mapping[
         values: in the one form of `components.environment.values`.
 
     Raises:
-        ValueError: the values do not fit the entity (pydantic's ValidationError), or the row is too large.
+        ValueError: the values do not fit (pydantic's ValidationError), or the row is too large.
     """
     model: type[BaseModel] = service.models[table]
     # The core validator directly: `model_validate` costs half as much again.
@@ -150,7 +151,7 @@ def _override(
 
 
 class _IdentityCache:
-    """Results by the identity of frozen inputs; holds the inputs, so that an identity is never reused."""
+    """Results by the identity of frozen inputs, which it holds: no identity is ever reused."""
 
     def __init__(self, size: int) -> None:
         self._entries: OrderedDict[tuple[int, ...], tuple[tuple[object, ...], Any]] = OrderedDict()

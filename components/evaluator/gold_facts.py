@@ -111,7 +111,8 @@ def _leaves(provenance: Provenance, task: Task, steps: Mapping[str, CallRecord])
         for _, inner in sorted(provenance.inputs.items()):
             yield from _leaves(inner, task, steps)
     else:
-        value: Any = steps[provenance.step].envelope.get("data")
+        call = steps.get(provenance.step)
+        value: Any = None if call is None else call.envelope.get("data")
         for part in provenance.path:
             if isinstance(value, Mapping):
                 value = value.get(str(part))

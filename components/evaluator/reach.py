@@ -13,6 +13,9 @@ from typing import Any
 
 from components.records.blueprint import Effect, ToolBlueprint
 
+_PRESENCE = ("@lit", "@given", "@is_null")
+"""Operations in which an argument's value plays no part: a literal, and whether it was given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -59,9 +62,7 @@ def _names_in(expression: Any) -> Iterator[str]:
         yield f"args.{rest.partition('.')[0]}" if first == "args" and rest else first
     elif isinstance(expression, Mapping):
         for key, item in expression.items():
-            if key == "@given":
-                yield f"args.{item}"
-            elif key != "@lit":
+            if key not in _PRESENCE:
                 yield from _names_in(item)
     elif isinstance(expression, (list, tuple)):
         for item in expression:

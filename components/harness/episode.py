@@ -8,10 +8,7 @@ world or session.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Protocol
-
-import jsonschema_rs
 
 from components.environment.state import WorldState, state_hash
 from components.environment.world import World
@@ -27,10 +24,10 @@ from components.harness.policy import (
     turn_messages,
 )
 from components.harness.rendering import render_feedback, render_observation
-from components.harness.stage import Stage, set_stage
+from components.harness.stage import Stage, answer_problem, set_stage
 from components.harness.tools import FINISH, READ_MORE, nearest_name
 from components.records.calls import CallRecord, ErrorCode
-from components.records.frozen import JsonObject, thaw
+from components.records.frozen import JsonObject
 from components.records.system import System
 from components.records.task import Task
 from components.records.trajectory import (
@@ -200,13 +197,13 @@ class _Episode:
             envelope = error_envelope(ErrorCode.UNKNOWN_TOOL, problem, nearest=nearest or None)
             return self._show(call, envelope), False
         with boundary(ToolError, f"call {tool.service}.{tool.tool}"):
-            record = self._session.call(tool.service, tool.tool, call.arguments, key=call.call_id)
+            key = f"{self._plan.rollout_id}/{call.call_id}"
+            record = self._session.call(tool.service, tool.tool, call.arguments, key=key)
         return self._show(call, record.envelope, record), True
 
     def _finish(self, call: ParsedCall) -> tuple[Observation, bool]:
         answer = call.arguments.get("answer")
-        with boundary(HarnessError, "check the answer of finish"):
-            problem = _answer_problem(self.stage.answer_schema, answer)
+        problem = answer_problem(self.stage, answer)
         if problem:
             envelope = error_envelope(ErrorCode.INVALID_ARGUMENTS, problem)
             return self._show(call, envelope), True
@@ -247,19 +244,3 @@ class _Episode:
             shown = render_observation(settings, call.name, call.call_id, page)
         truncated = num_pages(body, size) > 1
         return Observation(call_id=call.call_id, call=record, shown=shown, truncated=truncated)
-
-
-def _answer_problem(schema: JsonObject, answer: Any) -> str:
-    """Return why an answer cannot be taken, or an empty text."""
-    if not isinstance(answer, Mapping):
-        return "finish needs an argument `answer` that is an object"
-    error = next(iter(_validator(schema).iter_errors(answer)), None)
-    if error is None:
-        return ""
-    place = "/".join(str(part) for part in error.instance_path)
-    return f"answer{'/' + place if place else ''}: {error.message}"
-
-
-@lru_cache(maxsize=1024)
-def _validator(schema: JsonObject) -> Any:
-    return jsonschema_rs.validator_for(thaw(schema))

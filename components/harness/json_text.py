@@ -56,6 +56,14 @@ def read_value(text: str, start: int, closing: str = "") -> tuple[Any, int]:
     return value, end
 
 
+def end_of_value(text: str, start: int) -> int | None:
+    """Return where the strict JSON object or list at `start` ends; None when there is none."""
+    try:
+        return _DECODER.raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
 def read_values(text: str, start: int, closing: str = "") -> tuple[list[Any], int]:
     """Return all objects and lists from `start` on, glued together or not, and where they end.
 
@@ -130,6 +138,8 @@ def _mend(text: str, start: int, closing: str, error: json.JSONDecodeError) -> t
         piece = _strict(token, text, error, start)
         if piece in _CLOSES:
             is_open.append(piece)
+            if len(is_open) > MAX_DEPTH:
+                raise _unreadable(error, start)
         elif piece in _CLOSES.values():
             if _CLOSES[is_open[-1]] != piece:
                 raise _unreadable(error, start)

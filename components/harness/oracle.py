@@ -172,12 +172,14 @@ class _Player:
         for name, step in self._steps:
             if name in self._progress.settled or self._slips.skips(self._seed, name):
                 continue
-            # A second reading counts only once everything before it is done.
+            arguments = self._arguments(name, step, self._progress.num_errors[name])
+            # A second reading counts only once everything before it that can be done is done.
             if _policy_name(step) == exchange.name and not (step.revisit_of and is_open_before):
-                tries = (self._progress.num_errors[name], _MAX_TRIES)
-                if any(self._arguments(name, step, n) == exchange.arguments for n in tries):
+                if exchange.arguments == arguments:
                     return name
-            is_open_before = True
+                if exchange.arguments == self._arguments(name, step, _MAX_TRIES):
+                    return name
+            is_open_before = is_open_before or arguments is not None
         return None
 
     def _arguments(self, name: str, step: GoldStep, num_errors: int) -> JsonObject | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from components.errors import HarnessError
 from components.harness.formats import READERS, RawCall
-from components.harness.json_text import Unreadable, decode_text, read_value
+from components.harness.json_text import Unreadable, decode_text, end_of_value
 from components.records.frozen import FrozenDict, JsonObject, freeze
 from components.records.harness import HarnessSettings
 from components.records.trajectory import ParsedCall
@@ -101,10 +101,7 @@ def visible_text(text: str) -> tuple[str, bool]:
             break
         at = place.end()
         if place[1] is None:
-            try:
-                at = read_value(text, place.start())[1]
-            except Unreadable:
-                continue
+            at = end_of_value(text, place.start()) or at
         elif place[1] and not is_hidden:
             kept, shown_from = [], at
         elif place[1]:

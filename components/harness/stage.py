@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import jsonschema_rs
 
 from components.environment.service import CompiledService
 from components.environment.world import World
+from components.errors import HarnessError, boundary
 from components.harness.rendering import render_system, render_user
 from components.harness.tools import ShownTool, shown_tools
-from components.records.frozen import JsonObject
+from components.records.frozen import JsonObject, thaw
 from components.records.harness import HarnessSettings
 from components.records.task import Task
 
@@ -29,17 +32,29 @@ class Stage:
     """Policy name -> JSON Schema of the arguments."""
     system_text: str
     user_text: str
-    answer_schema: JsonObject
+    answer_validator: Any
+    """A compiled JSON Schema validator (`jsonschema_rs`) of the answer."""
 
 
 def set_stage(settings: HarnessSettings, world: World, task: Task) -> Stage:
     """Return the stage of a task under this harness; siblings share one.
 
     Raises:
-        HarnessError: a prompt does not render.
+        HarnessError: a prompt does not render, or the answer's schema does not compile.
     """
     services = tuple(_Same(world.services[name]) for name in sorted(world.services))
     return _stage(_Same(settings), _Same(task), services)
+
+
+def answer_problem(stage: Stage, answer: Any) -> str:
+    """Return why the argument `answer` of `finish` cannot be taken, or an empty text."""
+    if not isinstance(answer, Mapping):
+        return "finish needs an argument `answer` that is an object"
+    error = next(iter(stage.answer_validator.iter_errors(answer)), None)
+    if error is None:
+        return ""
+    place = "/".join(["answer", *(str(part) for part in error.instance_path)])
+    return f"{place}: {error.message}"
 
 
 class _Same(Generic[T]):
@@ -63,6 +78,8 @@ def _stage(
     task: _Same[Task],
     services: tuple[_Same[CompiledService], ...],
 ) -> Stage:
+    with boundary(HarnessError, f"compile the answer schema of task {task.value.task_id}"):
+        validator = jsonschema_rs.validator_for(thaw(task.value.answer_schema))
     by_service = {same.value.spec.service: same.value for same in services}
     tools = shown_tools(by_service, task.value, settings.value)
     return Stage(
@@ -74,5 +91,5 @@ def _stage(
             settings.value, tools, task.value.world.now, task.value.policy_rules
         ),
         user_text=render_user(settings.value, task.value.instruction, task.value.answer_schema),
-        answer_schema=task.value.answer_schema,
+        answer_validator=validator,
     )

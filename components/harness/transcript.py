@@ -21,6 +21,8 @@ from components.records.harness import HarnessSettings, ParserSettings
 
 FORMATS = ("hermes", "json_block", "bare_json", "openai")
 """Call formats in the order in which they are tried."""
+_MARKS = {"hermes": "<tool_call>", "json_block": "```json", "openai": '"tool_calls"'}
+"""What a system message that asks for a format holds."""
 _READ_ALL = HarnessSettings(
     system_prompt="",
     user_prompt="",
@@ -81,7 +83,7 @@ def read_transcript(
     """Read a conversation; with `tools` (policy name -> schema) more ways to write a name count."""
     exchanges: list[Exchange] = []
     by_call_id: dict[str, Exchange] = {}
-    style, num_unread = FORMATS[0], 0
+    style, num_unread = _style_asked_for(messages), 0
     for index, message in enumerate(messages):
         if message.role != "assistant":
             continue
@@ -107,6 +109,11 @@ def read_transcript(
                 by_call_id[page.call_id] = exchange
             exchanges.append(exchange)
     return Transcript(exchanges=tuple(exchanges), style=style, num_unread=num_unread)
+
+
+def _style_asked_for(messages: Sequence[Message]) -> str:
+    text = messages[0].content if messages and messages[0].role == "system" else ""
+    return next((style for style, mark in _MARKS.items() if mark in text), FORMATS[0])
 
 
 def _add_page(exchange: Exchange | None, page: Page | None) -> None:

@@ -1,19 +1,20 @@
-"""The journal: every acknowledged call of every session, in one SQLite file, before its answer leaves.
+"""The journal: every call of every session, in one SQLite file, before its answer leaves.
 
-Owns the file and the moment of commit. It holds requests and the hashes of what they came to, not states: a session
-is recovered by executing its requests again. With `CommitMode.EACH` every entry is its own transaction; with
-`CommitMode.GROUP` entries of many sessions wait for `flush`, or for the end of the event loop's present step, and
-share one. Entries of one journal are committed in the order in which they were appended.
+Owns the file and the moment of commit. It holds requests and a check value of what each came to,
+not states: a session is recovered by executing its requests again. With `CommitMode.EACH` every
+entry is its own transaction; with `CommitMode.GROUP` the entries of many sessions wait for `flush`,
+or for the end of the event loop's present step, and share one. One transaction is one row: a batch
+of entries in the order in which they were appended.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -21,15 +22,7 @@ from components.durable import open_database, transaction
 from components.errors import ToolError
 
 SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS sessions (
-    session_id TEXT PRIMARY KEY, parent_id TEXT, parent_position INTEGER, start TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS entries (
-    session_id TEXT NOT NULL, position INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (session_id, position)
-) WITHOUT ROWID;
-"""
+_SCHEMA = "CREATE TABLE IF NOT EXISTS batches (number INTEGER PRIMARY KEY, body BLOB NOT NULL);"
 
 
 class CommitMode(StrEnum):
@@ -41,36 +34,38 @@ class CommitMode(StrEnum):
     """At the next `flush`, with those of the other sessions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStart:
-    """How a session began."""
+class StepKind(StrEnum):
+    """What a step of a session was."""
+
+    BEGIN = "begin"
+    CALL = "call"
+    RESTORE = "restore"
+
+
+class Step(NamedTuple):
+    """One step of a session, as it lies in the file; a tuple, since every call makes one."""
 
     session_id: str
-    parent_id: str | None
-    """Session that it was forked from; None when it began with the world."""
-    parent_position: int
-    """Number of the parent's entries before the fork."""
-    start: str
-    """Hash of the state that it began with."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Entry:
-    """One step of a session: a call, or a return to an earlier position. Not changed once appended."""
-
-    position: int
-    """Number of entries of this session before this one."""
+    kind: StepKind
+    check: str
+    """Check value of what came of it: of answer and state for a call, of the state otherwise."""
     service: str = ""
     tool: str = ""
     arguments: Any = None
     key: str | None = None
-    """Idempotency key of the call."""
-    answer: str = ""
-    """Hash of the answer's envelope."""
-    state: str = ""
-    """Hash of the state after the step."""
-    restored: int | None = None
-    """Position that was returned to; None for a call."""
+    """Idempotency key of a call."""
+    parent_id: str | None = None
+    """begin: session that it was forked from; None when it began with the world."""
+    position: int = 0
+    """begin: number of the parent's steps before the fork. restore: position returned to."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """What the file holds of one session: how it began and what it did since."""
+
+    begin: Step
+    steps: list[Step] = field(default_factory=list)
 
 
 class Journal:
@@ -83,13 +78,14 @@ class Journal:
             ToolError: the file is no journal of this version.
         """
         self.mode = mode
-        self._entries: list[tuple[str, int, bytes]] = []
-        self._starts: dict[str, tuple[str, str | None, int, str]] = {}
+        self._pending: list[Step] = []
         self._waiting: list[asyncio.Future[None]] = []
+        self._kept: dict[str, Kept] = {}
+        self._num_read = 0
         try:
             self._database = open_database(path, _SCHEMA)
-            # A commit outlives the process without a sync; only a power cut can take the last ones, and what
-            # must outlive that is in the ledger.
+            # A commit outlives the process without a sync; only a power cut can take the last ones,
+            # and what must outlive that is in the ledger.
             self._database.execute("PRAGMA synchronous=NORMAL")
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
             if version == 0:
@@ -99,41 +95,28 @@ class Journal:
         if version not in (0, SCHEMA_VERSION):
             self._database.close()
             raise ToolError(f"journal {path} has version {version}, not {SCHEMA_VERSION}")
+        self._begun = set(self.session_ids())
 
-    def begin(self, start: SessionStart) -> None:
+    def begin(self, step: Step) -> None:
         """Append the beginning of a session.
 
         Raises:
             ToolError: the journal has a session of this id, or could not be written.
         """
-        name = start.session_id
-        if name in self._starts or self._start_row(name) is not None:
+        if step.session_id in self._begun:
             raise ToolError("journal: a session of this id exists; recover it instead")
-        self._starts[name] = (name, start.parent_id, start.parent_position, start.start)
+        self._begun.add(step.session_id)
+        self.append(step)
+
+    def append(self, step: Step) -> None:
+        """Append one step; durable on return only with `CommitMode.EACH`.
+
+        Raises:
+            ToolError: it could not be committed; it waits for the next flush.
+        """
+        self._pending.append(step)
         if self.mode is CommitMode.EACH:
             self.flush()
-
-    def append(self, session_id: str, entry: Entry) -> None:
-        """Append one step of a session; durable on return only with `CommitMode.EACH`."""
-        body = orjson.dumps(
-            (
-                entry.service,
-                entry.tool,
-                entry.arguments,
-                entry.key,
-                entry.answer,
-                entry.state,
-                entry.restored,
-            )
-        )
-        self._entries.append((session_id, entry.position, body))
-        if self.mode is CommitMode.EACH:
-            self.flush()
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether something appended is not durable yet."""
-        return bool(self._entries or self._starts)
 
     def flush(self) -> None:
         """Commit everything appended so far, in one transaction.
@@ -141,25 +124,22 @@ class Journal:
         Raises:
             ToolError: nothing was committed; the entries wait for the next flush.
         """
-        if not self.is_pending:
+        if not self._pending:
             return
+        body = orjson.dumps([tuple(step) for step in self._pending])
         try:
             with transaction(self._database, point="journal"):
-                self._database.executemany(
-                    "INSERT INTO sessions VALUES (?, ?, ?, ?)", self._starts.values()
-                )
-                self._database.executemany("INSERT INTO entries VALUES (?, ?, ?)", self._entries)
+                self._database.execute("INSERT INTO batches (body) VALUES (?)", (body,))
         except sqlite3.Error as error:
             raise ToolError(f"journal: nothing was committed: {error}") from error
-        self._starts.clear()
-        self._entries.clear()
+        self._pending.clear()
 
     async def flushed(self) -> None:
         """Wait until everything appended so far is durable.
 
         All who wait in one step of the event loop share one transaction.
         """
-        if not self.is_pending:
+        if not self._pending:
             return
         loop = asyncio.get_running_loop()
         if not self._waiting:
@@ -184,56 +164,40 @@ class Journal:
             else:
                 waiter.set_exception(problem)
 
-    def start_of(self, session_id: str) -> SessionStart:
-        """Return how a durable session began.
+    def kept(self, session_id: str) -> Kept:
+        """Return what is durable of a session.
 
         Raises:
             ToolError: the journal does not know it.
         """
-        found = self._start_row(session_id)
+        self._read_on()
+        found = self._kept.get(session_id)
         if found is None:
             raise ToolError("journal: no such session")
-        name, parent, position, start = found
-        return SessionStart(
-            session_id=name, parent_id=parent, parent_position=position, start=start
-        )
-
-    def _start_row(self, session_id: str) -> tuple[str, str | None, int, str] | None:
-        found: tuple[str, str | None, int, str] | None = self._database.execute(
-            "SELECT session_id, parent_id, parent_position, start FROM sessions"
-            " WHERE session_id = ?",
-            (session_id,),
-        ).fetchone()
         return found
-
-    def entries_of(self, session_id: str) -> list[Entry]:
-        """Return the durable steps of a session, in order."""
-        rows = self._database.execute(
-            "SELECT position, body FROM entries WHERE session_id = ? ORDER BY position",
-            (session_id,),
-        )
-        return [_entry(position, body) for position, body in rows]
 
     def session_ids(self) -> tuple[str, ...]:
         """Return the ids of all durable sessions, sorted."""
-        rows = self._database.execute("SELECT session_id FROM sessions ORDER BY session_id")
-        return tuple(row[0] for row in rows)
+        self._read_on()
+        return tuple(sorted(self._kept))
+
+    def _read_on(self) -> None:
+        """Read the batches that were committed since the last time."""
+        rows = self._database.execute(
+            "SELECT number, body FROM batches WHERE number > ? ORDER BY number", (self._num_read,)
+        )
+        for number, body in rows:
+            for session_id, kind, *rest in orjson.loads(body):
+                step = Step(session_id, StepKind(kind), *rest)
+                if step.kind is StepKind.BEGIN:
+                    self._kept[session_id] = Kept(step)
+                else:
+                    self._kept[session_id].steps.append(step)
+            self._num_read = number
 
     def close(self) -> None:
         """Commit what waits and close the file."""
-        self.flush()
-        self._database.close()
-
-
-def _entry(position: int, body: bytes) -> Entry:
-    service, tool, arguments, key, answer, state, restored = orjson.loads(body)
-    return Entry(
-        position=position,
-        service=service,
-        tool=tool,
-        arguments=arguments,
-        key=key,
-        answer=answer,
-        state=state,
-        restored=restored,
-    )
+        try:
+            self.flush()
+        finally:
+            self._database.close()

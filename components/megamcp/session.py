@@ -1,34 +1,35 @@
 """One session: a world, a state value and a journal. In process a call is a function call.
 
-Owns the order of a call: execute, journal, answer. It refuses to share anything that changes: a snapshot is the
-state itself, a fork is a new session on it, and neither costs more in a large world than in a small one.
+Owns the order of a call: execute, journal, answer. It refuses to share anything that changes: a
+snapshot is the state itself, a fork is a new session on it, and neither costs more in a large world
+than in a small one.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
 from components.environment.engine import Outcome, execute, record_of, understood
 from components.environment.state import WorldState, state_hash
-from components.environment.values import same
+from components.environment.values import same, valid_text
 from components.environment.world import World
 from components.errors import EnvironmentFault, ToolError
-from components.megamcp.journal import CommitMode, Entry, Journal, SessionStart
+from components.megamcp.journal import CommitMode, Journal, Step, StepKind
 from components.records.calls import CallRecord
 
 
 class Session:
-    """The one way to act in a world. Made by `open_session`, `fork` or `recover`; ends with its last reference."""
+    """The one way to act in a world: made by `open_session`, `fork` or `recover`."""
 
     __slots__ = ("_answers", "_history", "_journal", "session_id", "world")
 
     def __init__(
         self, world: World, state: WorldState, journal: Journal | None, session_id: str
     ) -> None:
-        """Args: state: where it begins; journal: None keeps nothing; session_id: unguessable unless it was given."""
+        """Args: state: where it begins; journal: None keeps nothing; session_id: its name there."""
         self.world = world
         self.session_id = session_id
         self._journal = journal
@@ -51,19 +52,21 @@ class Session:
         """Execute one call.
 
         On return it is durable when the journal commits each call; with group commit it is once
-        `journal.flush()` has returned, and the answer must not leave before that (`acall` sees to it).
+        `journal.flush()` has returned, and the answer must not leave earlier (`acall` sees to it).
 
         Args:
             service: name of the service.
             tool: name of the tool within the service.
             arguments: the arguments, not yet validated.
-            key: idempotency key; a key that was used before gets the recorded answer, and nothing is done again.
+            key: idempotency key; one that was used before gets the recorded answer again.
 
         Raises:
             ToolError: the journal could not take it, or the key belongs to another call.
         """
-        if key is not None and key in self._answers:
-            return self._answer_again(key, service, tool, arguments)
+        if key is not None:
+            key = valid_text(key)
+            if key in self._answers:
+                return self._answer_again(key, service, tool, arguments)
         before = self._history[-1]
         outcome = execute(self.world, before, service, tool, arguments)
         record = record_of(before, service, tool, outcome)
@@ -71,22 +74,23 @@ class Session:
         if key is not None:
             self._answers[key] = (self.position, record)
         if self._journal is not None:
-            entry = Entry(
-                position=self.position - 1,
-                service=service,
-                tool=tool,
-                arguments=record.arguments,
-                key=key,
-                answer=_answer_hash(outcome),
-                state=record.state_after,
+            check = _check_of(outcome, record.state_after)
+            step = Step(
+                self.session_id,
+                StepKind.CALL,
+                check,
+                record.service,
+                record.tool,
+                record.arguments,
+                key,
             )
-            self._journal.append(self.session_id, entry)
+            self._journal.append(step)
         return record
 
     async def acall(
         self, service: str, tool: str, arguments: Mapping[str, Any], key: str | None = None
     ) -> CallRecord:
-        """Execute one call and wait until it is durable; many sessions share a commit. See `call`."""
+        """Execute one call, see `call`, and wait until it is durable; sessions share a commit."""
         record = self.call(service, tool, arguments, key)
         if self._journal is not None:
             await self._journal.flushed()
@@ -97,23 +101,23 @@ class Session:
         return self._history[-1]
 
     def restore(self, state: WorldState) -> None:
-        """Return to a state of this session. Calls made since then have not happened, their keys neither.
+        """Return to a state of this session. Calls and keys since then have not happened.
 
         Raises:
             ToolError: the state is none of this session's, or the journal could not take it.
         """
         position = self._position_of(state)
         if self._journal is not None:
-            entry = Entry(position=self.position, restored=position, state=state_hash(state))
-            self._journal.append(self.session_id, entry)
+            check = state_hash(state)
+            self._journal.append(Step(self.session_id, StepKind.RESTORE, check, position=position))
         self._return_to(position)
 
     def fork(self, session_id: str | None = None, at: WorldState | None = None) -> Session:
-        """Return a new session that begins at a state of this one, the present one if none is named.
+        """Return a new session that begins at a state of this one.
 
         Args:
             session_id: id of the new session; None draws one.
-            at: what `snapshot` returned.
+            at: what `snapshot` returned; None: the present state.
 
         Raises:
             ToolError: the state is none of this session's, or the journal could not take it.
@@ -123,47 +127,46 @@ class Session:
         child = Session(self.world, state, self._journal, session_id or new_session_id())
         if self._journal is not None:
             self._journal.begin(
-                SessionStart(
-                    session_id=child.session_id,
+                Step(
+                    child.session_id,
+                    StepKind.BEGIN,
+                    state_hash(state),
                     parent_id=self.session_id,
-                    parent_position=position,
-                    start=state_hash(state),
+                    position=position,
                 )
             )
         return child
 
-    def repeat(self, entry: Entry) -> None:
+    def repeat(self, step: Step) -> None:
         """Do a journaled step again; for `recover` alone.
 
         Raises:
             EnvironmentFault: the world no longer does what the journal says.
         """
-        if entry.restored is not None:
-            self._return_to(entry.restored)
+        if step.kind is StepKind.RESTORE:
+            self._return_to(step.position)
+            check = state_hash(self.state)
         else:
-            outcome = execute(
-                self.world, self.state, entry.service, entry.tool, entry.arguments
-            )
-            if _answer_hash(outcome) != entry.answer:
-                raise self._departs(entry, "the answer is another")
-            if entry.key is not None:
-                record = record_of(self.state, entry.service, entry.tool, outcome)
-                self._answers[entry.key] = (self.position + 1, record)
+            before = self.state
+            outcome = execute(self.world, before, step.service, step.tool, step.arguments)
             self._history.append(outcome.state)
-        if state_hash(self.state) != entry.state:
-            raise self._departs(entry, "the state after it is another")
-
-    def _departs(self, entry: Entry, how: str) -> EnvironmentFault:
-        return EnvironmentFault(
-            f"step {entry.position} ({entry.service}.{entry.tool}) does not do what the journal says: {how}"
-        )
+            if step.key is not None:
+                record = record_of(before, step.service, step.tool, outcome)
+                self._answers[step.key] = (self.position, record)
+            check = _check_of(outcome, state_hash(outcome.state))
+        if check != step.check:
+            raise EnvironmentFault(
+                f"step {self.position} of the session ({step.service}.{step.tool}) has another "
+                "outcome than in the journal: the world is not the one that it was made in"
+            )
 
     def _answer_again(
         self, key: str, service: str, tool: str, arguments: Mapping[str, Any]
     ) -> CallRecord:
         _position, record = self._answers[key]
         asked = understood(arguments)
-        if (record.service, record.tool) != (service, tool) or not same(record.arguments, asked):
+        is_same_tool = (record.service, record.tool) == (valid_text(service), valid_text(tool))
+        if not is_same_tool or not same(record.arguments, asked):
             raise ToolError(f"key {key[:80]!r} was used for another call")
         if self._journal is not None and self._journal.mode is CommitMode.EACH:
             self._journal.flush()  # the first commit may have failed
@@ -195,21 +198,16 @@ def open_session(
     Args:
         world: what it runs in.
         journal: where its calls go; None: nowhere.
-        session_id: its id, of which a journal can have only one; None draws one that cannot be guessed.
+        session_id: its id, of which a journal can have only one; None draws an unguessable one.
     """
     session = Session(world, world.initial, journal, session_id or new_session_id())
     if journal is not None:
-        start = state_hash(world.initial)
-        journal.begin(
-            SessionStart(
-                session_id=session.session_id, parent_id=None, parent_position=0, start=start
-            )
-        )
+        journal.begin(Step(session.session_id, StepKind.BEGIN, state_hash(world.initial)))
     return session
 
 
 def recover(world: World, journal: Journal, session_id: str) -> Session:
-    """Return a session as the journal has it: everything acknowledged is there, nothing happens twice.
+    """Return a session as the journal has it: nothing acknowledged is lost, nothing is there twice.
 
     The session must not be open anywhere else.
 
@@ -227,17 +225,21 @@ def recover(world: World, journal: Journal, session_id: str) -> Session:
 
 
 def _recover(world: World, journal: Journal, session_id: str, num_steps: int | None) -> Session:
-    start = journal.start_of(session_id)
+    kept = journal.kept(session_id)
     state = world.initial
-    if start.parent_id is not None:
-        state = _recover(world, journal, start.parent_id, start.parent_position).state
-    if state_hash(state) != start.start:
+    if kept.begin.parent_id is not None:
+        state = _recover(world, journal, kept.begin.parent_id, kept.begin.position).state
+    if state_hash(state) != kept.begin.check:
         raise EnvironmentFault("the session began in another state than this world's")
     session = Session(world, state, journal, session_id)
-    for entry in journal.entries_of(session_id)[:num_steps]:
-        session.repeat(entry)
+    for step in kept.steps[:num_steps]:
+        session.repeat(step)
     return session
 
 
-def _answer_hash(outcome: Outcome) -> str:
-    return hashlib.blake2b(outcome.body, digest_size=16).hexdigest()
+def _check_of(outcome: Outcome, state_after: str) -> str:
+    """Return the check value of a call: the hash of the state after it, a checksum of its answer.
+
+    The answer follows from code and state; the checksum tells when one of them has changed.
+    """
+    return f"{state_after}-{zlib.crc32(outcome.body):08x}"

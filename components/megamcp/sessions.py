@@ -1,7 +1,7 @@
 """The open sessions of one process, by id.
 
-Owns nothing but the table: worlds are shared, states are values, and a session is reached only through its id, which
-nobody can guess. Whoever asks for an unknown id learns nothing else.
+Owns nothing but the table: worlds are shared, states are values, and a session is reached only
+through its id, which nobody can guess. Whoever asks for an unknown id learns nothing else.
 """
 
 from __future__ import annotations

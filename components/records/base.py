@@ -21,8 +21,11 @@ R = TypeVar("R", bound=Record)
 def assembled(kind: type[R], fields: dict[str, Any]) -> R:
     """Return a record of parts that are right already, without looking at them again.
 
-    For the engine's inner loop, where validating a change costs more than making it. Args: fields:
-    every field of the record, deeply frozen; the dict becomes the record's own.
+    For the engine's inner loop, where validating a change costs more than making it.
+
+    Args:
+        kind: the record's class.
+        fields: every field of it, deeply frozen; the dict becomes the record's own.
     """
     record = kind.__new__(kind)
     put = object.__setattr__

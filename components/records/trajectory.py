@@ -38,7 +38,7 @@ class ParsedCall(Record):
 
     call_id: str
     name: str
-    """Name as the policy wrote it (`helpdesk__get_ticket`)."""
+    """Tool that the written name means (`helpdesk__get_ticket`); the raw text has it as it was written."""
     arguments: JsonObject
     parser: str
 
@@ -48,7 +48,7 @@ class Observation(Record):
 
     call_id: str
     call: CallRecord | None
-    """The executed call; None for `finish` and for calls that the harness refused."""
+    """The executed call; None for `finish`, `read_more` and calls that the harness refused."""
     shown: str
     """Text that the policy saw."""
     truncated: bool = False
@@ -68,7 +68,7 @@ class Turn(Record):
     calls: tuple[ParsedCall, ...] = ()
     observations: tuple[Observation, ...] = ()
     problem: str = ""
-    """Why no call could be read from the text; empty when one could."""
+    """Why a call, or any at all, could not be read from the text; those that could were executed."""
     feedback: str = ""
     """Text shown to the policy because of `problem`."""
 

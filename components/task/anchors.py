@@ -1,7 +1,7 @@
-"""Where a walk can turn: writes whose reaction changes, in another service, a row that can be read again.
+"""Where a walk can turn: writes whose reaction changes a row of another service.
 
-Owns the search for them, by executing writes with arguments drawn from the world's rows. What is found depends on the
-world alone, so it is shared by all drafts on it.
+Owns the search for them, by executing writes with arguments drawn from the world's rows. What is
+found depends on the world alone, so it is shared by all drafts on it.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from components.environment.world import World
 from components.records.blueprint import FieldType, FunctionalClass
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict
-from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape, is_reference
+from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape
 from components.task.known import RowKey, entity_of
 from components.task.literals import draw_literal
 from components.task.provenance import assemble
 from components.task.reads import ReadCall
+from components.task.related import Neighbourhood
 
-_TRIES = 60
+_TRIES = 80
 """Writes tried for each tool of a world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """A write, the row that its reaction changes in another service, and the reads that show the change."""
+    """A write, the row that its reaction changes elsewhere, and the reads that show it."""
 
     trigger: ToolShape
     arguments: FrozenDict[str, Any]
@@ -39,6 +40,8 @@ class Anchor:
     field: str
     before: Any
     after: Any
+    is_choice: bool
+    """True when the field takes one of few values."""
     first_reads: tuple[ReadCall, ...]
     """Reads that show the field at the start."""
     again: tuple[ReadCall, ...]
@@ -49,19 +52,23 @@ def find_anchors(
     world: World, graph: ToolGraph, reads: Mapping[str, Sequence[ReadCall]]
 ) -> tuple[Anchor, ...]:
     """Return the anchors of a world in a fixed order."""
+    neighbourhood = Neighbourhood(world.initial, graph)
     found: dict[tuple[Any, ...], Anchor] = {}
     for (service, name), shape in sorted(graph.tools.items()):
         if shape.blueprint.functional is not FunctionalClass.WRITE:
             continue
         rng = random.Random(f"anchors:{service}.{name}")
-        for arguments in _drawn_arguments(world, graph, shape, rng):
+        for arguments in _drawn_arguments(world, graph, shape, neighbourhood, rng):
             outcome = execute(world, world.initial, service, name, assemble(arguments))
             for change in outcome.changes:
                 if change.service == service or not change.cause.startswith("reaction:"):
                     continue
                 for anchor in _anchors_of(graph, shape, arguments, change, reads):
                     key = (service, name, anchor.row, anchor.field, anchor.after)
-                    found.setdefault(key, anchor)
+                    known = found.get(key)
+                    # The plainest call is the easiest to ask for.
+                    if known is None or len(anchor.arguments) < len(known.arguments):
+                        found[key] = anchor
     return tuple(found.values())
 
 
@@ -94,6 +101,7 @@ def _anchors_of(
                 field=field,
                 before=before,
                 after=after,
+                is_choice=entity.fields[field].enum is not None,
                 first_reads=showing,
                 again=again,
             )
@@ -105,26 +113,41 @@ def _names_row(call: ReadCall, row: RowKey) -> bool:
 
 
 def _drawn_arguments(
-    world: World, graph: ToolGraph, shape: ToolShape, rng: random.Random
+    world: World,
+    graph: ToolGraph,
+    shape: ToolShape,
+    neighbourhood: Neighbourhood,
+    rng: random.Random,
 ) -> Iterator[FrozenDict[str, Any]]:
-    """Yield argument sets: references go through the rows in a drawn order, literals are placeholders."""
+    """Yield argument sets; their literals only stand for others of their kind."""
     choices: dict[str, list[Any]] = {}
     for item in shape.parameters:
-        if item.place is not None and is_reference(graph.blueprints, item.place):
+        if item.names_row:
             values = reference_values(world, graph, item)
             rng.shuffle(values)
             choices[item.pointer] = values
     if not choices or not all(choices.values()):
         return
+    leading = max(choices, key=lambda pointer: len(choices[pointer]))
+    means = {item.pointer: item.means for item in shape.parameters}
     for turn in range(_TRIES):
+        first = choices[leading][turn % len(choices[leading])]
+        start = means[leading]
+        assert start is not None
+        near = neighbourhood.near(start, first)
         arguments: dict[str, Any] = {}
-        for place, item in enumerate(shape.parameters):
-            if item.pointer in choices:
-                if not item.required and rng.random() < 0.25:
+        for item in shape.parameters:
+            if item.pointer == leading:
+                arguments[leading] = first
+            elif item.pointer in choices:
+                if not item.required and rng.random() < 0.5:
                     continue
-                values = choices[item.pointer]
-                # Strides differ, so that pairs of rows do not repeat in step.
-                arguments[item.pointer] = values[turn * (1 + place) % len(values)]
+                # What belongs together is more often asked for together, and easier to reach.
+                related = [] if item.means is None else near.get(item.means, [])
+                values = [value for value in related if value != first]
+                if not values or rng.random() < 0.25:
+                    values = choices[item.pointer]
+                arguments[item.pointer] = rng.choice(values)
             elif item.required:
                 literal = draw_literal(graph, shape, item, world.initial.now, rng)
                 if literal is None:

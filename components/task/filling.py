@@ -1,4 +1,4 @@
-"""Arguments of a call in a walk: each is a value seen before, or a literal that the request will state."""
+"""Arguments of a call in a walk: values seen before, or literals that the request states."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from components.environment.world import World
 from components.records.frozen import JsonObject
 from components.task.anchors import reference_values
-from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape, is_reference
-from components.task.known import Known, RowKey, is_internal, is_natural
+from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape, is_internal
+from components.task.known import Known, RowKey
 from components.task.literals import draw_literal
 from components.task.phrases import phrases
 from components.task.provenance import assemble
@@ -57,17 +57,17 @@ class Filler:
     ) -> Arguments | None:
         """Return the arguments with these values, or None when one of them cannot be had.
 
-        References come from what is known, or are literals where a person would write them. Choices keep their
-        value; other literals are drawn anew.
+        References come from what is known, or are literals where a person would write them.
+        Choices keep their value; other literals are drawn anew.
         """
         filled = []
         for item in shape.parameters:
             if item.pointer not in values:
                 continue
             value = values[item.pointer]
-            if item.place is not None and self._names_row(item):
+            if item.names_row:
                 source = _find(known, item.means, value)
-                if source is None and not is_natural(self._graph, item.place):
+                if source is None and not item.is_natural:
                     return None
                 filled.append(Argument(parameter=item, value=value, source=source))
                 continue
@@ -115,11 +115,11 @@ class Filler:
     def _drawn_one(
         self, shape: ToolShape, item: Parameter, known: Sequence[Known]
     ) -> Argument | None:
-        if item.place is not None and self._names_row(item):
+        if item.names_row:
             chosen = self._one_of(item, known)
             if chosen is not None and (item.required or self._rng.random() < 0.5):
                 return Argument(parameter=item, value=chosen.value, source=chosen)
-            if not item.required or not is_natural(self._graph, item.place):
+            if not item.required or not item.is_natural:
                 return None
             values = reference_values(self._world, self._graph, item)
             if not values:
@@ -144,18 +144,21 @@ class Filler:
             if item.means is not None
             and fact.means == item.means
             and isinstance(fact.value, str)
-            and self._names_row(item)
+            and item.names_row
         ]
-        return self._rng.choice(fitting) if fitting else None
-
-    def _names_row(self, item: Parameter) -> bool:
-        return item.place is not None and is_reference(self._graph.blueprints, item.place)
+        if not fitting:
+            return None
+        chosen = self._rng.choice(fitting)
+        # What is the same is taken from where it was seen first.
+        return _find(known, chosen.means, chosen.value)
 
     def _takes_any_text(self, item: Parameter) -> bool:
         """Return whether a service without links takes this text as it comes."""
         blueprint = None if item.place is None else self._graph.blueprints[item.place.service]
         is_text = item.schema.get("type") == "string" and "enum" not in item.schema
-        return is_text and "pattern" not in item.schema and (blueprint is None or blueprint.inferred)
+        return (
+            is_text and "pattern" not in item.schema and (blueprint is None or blueprint.inferred)
+        )
 
     def _stating(self, shape: ToolShape, item: Parameter, fact: Known) -> Argument:
         template = self._rng.choice(phrases().fact_texts(shape, item.pointer, fact.place))
@@ -168,20 +171,23 @@ def _find(known: Sequence[Known], means: Place | None, value: Any) -> Known | No
 
 
 def _is_stateable(graph: ToolGraph, fact: Known) -> bool:
-    """Return whether a person would put the value into a text: neither an internal id nor prose nor nothing."""
+    """Return whether a person would put the value into a text: no internal id, no prose."""
     entity = graph.blueprints[fact.place.service].entities[fact.place.table]
     return (
         isinstance(fact.value, (str, int, float))
         and not isinstance(fact.value, bool)
         and 1 < len(str(fact.value)) <= 80
-        and not is_internal(graph, fact.place)
-        and not (entity.fields[fact.place.field].free_text and fact.place.field != entity.title_field)
+        and not is_internal(graph.blueprints, fact.place)
+        and not (
+            entity.fields[fact.place.field].free_text and fact.place.field != entity.title_field
+        )
     )
 
 
 def _is_prose(item: Parameter) -> bool:
-    return item.is_free_text or item.schema.get("maxLength", 10_000) > 200 and item.pointer.endswith(
-        ("body", "text", "content", "description", "note", "message")
+    return item.is_free_text or (
+        item.schema.get("maxLength", 10_000) > 200
+        and item.pointer.endswith(("body", "text", "content", "description", "note", "message"))
     )
 
 

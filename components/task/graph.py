@@ -1,8 +1,8 @@
 """The tool dependency graph of a set of services: which answer can feed which argument.
 
-Owns the shape of a tool as its blueprint gives it: the rows that its answer shows and the meaning of each argument.
-An edge joins an output field and an input that mean the same thing: both are, or link to, the same field of the same
-table. Names are never compared.
+Owns the shape of a tool as its blueprint gives it: the rows that its answer shows and what each
+argument means. An edge joins an output field and an input that mean the same thing: both are, or
+link to, the same field of the same table. Names are never compared.
 """
 
 from __future__ import annotations
@@ -72,6 +72,10 @@ class Parameter:
     is_free_text: bool
     is_exact: bool
     """False when a filter also takes a part of the value."""
+    names_row: bool
+    """True when the value is a key of some row, or is linked to."""
+    is_natural: bool
+    """True when a person would name a row by the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +108,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolGraph:
-    """The tools of some services and what joins them."""
+    """The tools of some services by service and name; `edges_of` gives what joins them."""
 
     tools: Mapping[tuple[str, str], ToolShape]
-    edges: tuple[Edge, ...]
     blueprints: Mapping[str, Blueprint]
 
     def means(self, place: Place) -> Place:
@@ -128,6 +131,12 @@ def tool_graph(system: System, services: tuple[str, ...]) -> ToolGraph:
         for name, tool in sorted(blueprint.tools.items()):
             if name not in blueprint.quarantined and name in spec.tools:
                 tools[service, name] = _shape(service, spec.tools[name], tool, blueprints)
+    return ToolGraph(tools=tools, blueprints=blueprints)
+
+
+def edges_of(graph: ToolGraph) -> tuple[Edge, ...]:
+    """Return what joins the tools, sorted."""
+    tools, blueprints = graph.tools, graph.blueprints
     edges = [
         Edge(source, target, parameter.pointer, parameter.means)
         for source, giver in sorted(tools.items())
@@ -140,7 +149,7 @@ def tool_graph(system: System, services: tuple[str, ...]) -> ToolGraph:
             for field in rows.fields.values()
         )
     ]
-    return ToolGraph(tools=tools, edges=tuple(sorted(set(edges))), blueprints=blueprints)
+    return tuple(sorted(set(edges)))
 
 
 def follow(blueprints: Mapping[str, Blueprint], place: Place) -> Place:
@@ -173,6 +182,36 @@ def is_reference(blueprints: Mapping[str, Blueprint], place: Place) -> bool:
     )
 
 
+def is_internal(blueprints: Mapping[str, Blueprint], place: Place) -> bool:
+    """Return whether a value of this place is an internal id, which no person would write."""
+    end = follow(blueprints, place)
+    entity = _entity(blueprints, end)
+    return entity is None or (end.field == entity.key and entity.generated_key)
+
+
+def is_natural(blueprints: Mapping[str, Blueprint], place: Place) -> bool:
+    """Return whether a person would name a row by this value.
+
+    That is its title, a key that people give, or a text that rows are searched by.
+    """
+    end = follow(blueprints, place)
+    entity = _entity(blueprints, end)
+    if entity is None or is_internal(blueprints, end):
+        return False
+    field = entity.fields.get(end.field)
+    if field is None or field.enum or field.type is not FieldType.STRING:
+        return False
+    if end.field in (entity.key, entity.title_field):
+        return True
+    return any(
+        field_name == end.field
+        for tool in blueprints[end.service].tools.values()
+        if tool.query is not None and tool.query.table == end.table
+        for expression in tool.query.where.values()
+        for _pointer, field_name in _compared(expression, ("@eq", "@in", "@contains"))
+    )
+
+
 def _entity(blueprints: Mapping[str, Blueprint], place: Place) -> Any:
     blueprint = blueprints.get(place.service)
     return None if blueprint is None else blueprint.entities.get(place.table)
@@ -199,6 +238,8 @@ def _shape(
                 means=None if place is None else follow(blueprints, place),
                 is_free_text=role is Role.SETS and is_text,
                 is_exact=is_exact,
+                names_row=place is not None and is_reference(blueprints, place),
+                is_natural=place is not None and is_natural(blueprints, place),
             )
         )
     return ToolShape(
@@ -236,7 +277,7 @@ Use = tuple[Role, Place | None, bool]
 
 
 def _uses(tool: ToolBlueprint, blueprint: Blueprint) -> dict[str, Use]:
-    """Return what each argument does, by pointer. The first meaning wins: selects, sets, filters."""
+    """Return what each argument does, by pointer; the first meaning wins."""
     service = blueprint.service
     found: dict[str, Use] = {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
-from typing import Any
 
 from components.records.blueprint import FieldType
 from components.task.graph import Parameter, ToolGraph, ToolShape
@@ -19,8 +18,9 @@ def draw_literal(
 ) -> str | int | None:
     """Return a value for an argument that names no row, or None when a person could not state one.
 
-    A choice is drawn from its list; texts come from the phrases of the tool or from a common stock; numbers are
-    round and within the schema's bounds; times are on the hour, days after `now`.
+    A choice is drawn from its list; texts come from the phrases of the tool or from a common
+    stock; numbers are round and within the schema's bounds; times are on the hour, days after
+    `now`.
     """
     choices = parameter.schema.get("enum")
     if choices:

@@ -1,4 +1,4 @@
-"""The author's words: sentences and noun phrases as data, with a fallback made of names for unknown services."""
+"""The author's words: phrases as data, and a fallback made of names for unknown services."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Phrases:
 
     def values(self, shape: ToolShape, pointer: str) -> Sequence[str]:
         """Return texts that a request may state for an argument."""
-        known = self._tool(shape).get("values", {}).get(slot_name(pointer))
-        return known or self._data["stock"]["values"]
+        found: Sequence[str] | None = self._tool(shape).get("values", {}).get(slot_name(pointer))
+        return found or self.stock("values")
 
     def sentences(self, shape: ToolShape, pointers: Sequence[str]) -> Sequence[str]:
         """Return sentence templates that ask for a call with these arguments."""
@@ -102,7 +102,7 @@ def phrases() -> Phrases:
 
 
 def slot_name(pointer: str) -> str:
-    """Return the name of an argument's place in a sentence: `/to/0` is `to`, `/items/0/name` is `items_name`."""
+    """Return an argument's name in a sentence: `/items/0/name` is `items_name`."""
     return "_".join(part for part in pointer.split("/")[1:] if not part.isdigit())
 
 

@@ -1,11 +1,14 @@
 """Every read that singles out one row at the start of a world: what a walk can be made of.
 
-Owns the enumeration: each read tool with each value of its own service's rows that its arguments can take. A service's
-reads depend on its rows alone, so they are found once and shared by all drafts.
+Owns the enumeration: each read tool with each value of its own service's rows that its arguments
+can take. A service's reads depend on its rows alone, so they are found once and shared by all
+drafts.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +19,7 @@ from components.environment.world import World
 from components.records.blueprint import FunctionalClass
 from components.records.frozen import FrozenDict
 from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape
-from components.task.known import Known, RowKey, is_natural, known_in
+from components.task.known import Known, RowKey, known_in
 from components.task.provenance import assemble
 
 _MAX_PAIRED_ROWS = 80
@@ -32,6 +35,10 @@ class ReadCall:
     shows: tuple[Known, ...]
     can_begin: bool
     """True when a person could write every argument, so that nothing need be seen before."""
+    needs: frozenset[tuple[Place, Any]]
+    """Arguments that nobody would write: what they mean, and their values."""
+    takes: frozenset[tuple[Place, Any]]
+    """Arguments that an observation could give; `needs` among them."""
 
     def shows_field(self, row: RowKey, field: str) -> bool:
         """Return whether a row's field can be read in the answer."""
@@ -39,7 +46,7 @@ class ReadCall:
 
 
 def possible_reads(world: World, graph: ToolGraph, service: str) -> tuple[ReadCall, ...]:
-    """Return the reads of one service that show at least one row that stands alone, in a fixed order."""
+    """Return the reads of one service that show a row that stands alone, in a fixed order."""
     found = []
     for shape in graph.of_service(service):
         if shape.blueprint.functional is not FunctionalClass.READ:
@@ -68,12 +75,23 @@ def _read(
     shows = tuple(known_in(graph, shape, "", outcome.envelope["data"]))
     if not shows or not arguments:
         return None
-    places = {item.pointer: item.place for item in shape.parameters}
-    can_begin = all(
-        place is not None and is_natural(graph, place)
-        for place in (places[pointer] for pointer in arguments)
+    used = [item for item in shape.parameters if item.pointer in arguments]
+    return ReadCall(
+        shape=shape,
+        arguments=arguments,
+        shows=shows,
+        can_begin=all(item.is_natural for item in used),
+        needs=frozenset(
+            (item.means, arguments[item.pointer])
+            for item in used
+            if item.names_row and not item.is_natural and item.means is not None
+        ),
+        takes=frozenset(
+            (item.means, arguments[item.pointer])
+            for item in used
+            if item.names_row and item.means is not None
+        ),
     )
-    return ReadCall(shape=shape, arguments=arguments, shows=shows, can_begin=can_begin)
 
 
 def _argument_sets(state: WorldState, shape: ToolShape) -> Iterator[FrozenDict[str, Any]]:
@@ -94,11 +112,13 @@ def _argument_sets(state: WorldState, shape: ToolShape) -> Iterator[FrozenDict[s
                 for item in optional
                 if "enum" in item.schema
                 for value in item.schema["enum"]
+                if _is_word(value)
             )
             continue
         for item in named:
             yield from (FrozenDict({item.pointer: value}) for value in _values(state, item.place))
-        yield from _pairs(state, named)
+        exact = [item for item in named if item.is_exact]
+        yield from _pairs(state, exact, [item for item in optional if item not in exact])
 
 
 def _bases(state: WorldState, needed: list[Parameter]) -> Iterator[FrozenDict[str, Any]]:
@@ -108,19 +128,43 @@ def _bases(state: WorldState, needed: list[Parameter]) -> Iterator[FrozenDict[st
         yield from (FrozenDict({item.pointer: value}) for value in _values(state, item.place))
 
 
-def _pairs(state: WorldState, named: list[Parameter]) -> Iterator[FrozenDict[str, Any]]:
-    """Yield an exact filter with a part of the title: `her ticket about the printer`."""
-    exact = [item for item in named if item.is_exact]
-    partial = [item for item in named if not item.is_exact]
+def _pairs(
+    state: WorldState, exact: list[Parameter], vague: list[Parameter]
+) -> Iterator[FrozenDict[str, Any]]:
+    """Yield an exact filter with a word or choice that many rows share: `her open ticket`.
+
+    The second part alone must not single out a row, else nothing would have to be found out for
+    the first.
+    """
     for first in exact:
-        for second in partial:
-            if first.place is None or second.place is None:
+        if first.place is None:
+            continue
+        rows = list(rows_of(state, first.place.service, first.place.table).values())
+        for second in vague:
+            if second.place is None or second.place.table != first.place.table:
                 continue
-            rows = list(rows_of(state, first.place.service, first.place.table).values())
-            for row in rows[:_MAX_PAIRED_ROWS]:
-                values = (row.get(first.place.field), row.get(second.place.field))
-                if all(isinstance(value, str) and value for value in values):
-                    yield FrozenDict({first.pointer: values[0], second.pointer: values[1]})
+            told = [(row, _words_of(second, row.get(second.place.field))) for row in rows]
+            shared = Counter(word for _row, words in told for word in words)
+            for row, words in told[:_MAX_PAIRED_ROWS]:
+                value = row.get(first.place.field)
+                common = [word for word in words if shared[word] > 1]
+                if isinstance(value, str) and value and common:
+                    yield FrozenDict({first.pointer: value, second.pointer: common[0]})
+
+
+def _words_of(parameter: Parameter, value: Any) -> list[str]:
+    """Return what a person would pick from a value: a choice whole, of a text its longer words."""
+    if not isinstance(value, str):
+        return []
+    if "enum" in parameter.schema:
+        return [value] if _is_word(value) else []
+    words = {word.lower() for word in re.findall(r"[A-Za-z]{5,}", value)}
+    return sorted(words, key=lambda word: (-len(word), word))
+
+
+def _is_word(value: Any) -> bool:
+    """Return whether a choice can stand in a sentence as it is; `in_progress` cannot."""
+    return isinstance(value, str) and value.isalpha()
 
 
 def _values(state: WorldState, place: Place | None) -> list[Any]:

@@ -1,8 +1,9 @@
 """Walks: chains of calls through K services that turn on a reaction, found by executing.
 
-Owns the search: first a row is read, then a write in another service makes a reaction change it, then it is read
-again, and the new value is used. A walk never calls the same service twice in a row, every call after the first needs
-something that only an earlier answer gave, and every read gives something that a later call needs.
+Owns the search: first a row is read, then a write in another service makes a reaction change it,
+then it is read again, and the new value is used. A walk never calls the same service twice in a
+row, every call after the first needs something that only an earlier answer gave, and every read
+gives something that a later call needs.
 """
 
 from __future__ import annotations
@@ -13,20 +14,22 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from components.environment.engine import execute
 from components.environment.state import WorldState
-from components.environment.world import World
+from components.records.blueprint import FieldType
 from components.records.calls import RowChange
-from components.records.frozen import JsonObject, freeze
+from components.records.frozen import FrozenDict, JsonObject, freeze
 from components.task.anchors import Anchor
 from components.task.filling import Arguments, Filler, as_object, is_grounded, latest
-from components.task.graph import ToolGraph, ToolShape
-from components.task.known import Known, is_internal, known_in
+from components.task.graph import ToolShape, is_internal
+from components.task.ground import Ground
+from components.task.known import Known
 from components.task.provenance import shows
-from components.task.reads import ReadCall, index_by_value
+from components.task.reads import ReadCall
 
-_BUDGET = 260
+_BUDGET = 200
 """Calls executed for one walk before it is given up."""
+_BREADTH = 10
+"""Calls tried at one place of a walk, of each sort."""
 _REACH = 3
 """Reads between the first call and a value that the turn needs."""
 
@@ -86,7 +89,23 @@ class _Node:
 
     @property
     def known(self) -> tuple[Known, ...]:
-        return latest([fact for step in self.steps for fact in step.known])
+        """Values that only observations gave: what the request states was not found out."""
+        stated = {
+            str(item.value).lower()
+            for step in self.steps
+            for item in step.arguments
+            if item.source is None
+        }
+        return tuple(
+            fact
+            for fact in latest([fact for step in self.steps for fact in step.known])
+            if str(fact.value).lower() not in stated
+        )
+
+    def undoes(self, step: WalkStep) -> bool:
+        """Return whether a step writes again what an earlier step of the walk wrote."""
+        written = _written(*self.steps)
+        return bool(written & _written(step))
 
 
 _Move = tuple[ToolShape, Arguments, ReadCall | None, Phase]
@@ -95,26 +114,18 @@ _Move = tuple[ToolShape, Arguments, ReadCall | None, Phase]
 class WalkSearch:
     """Searches for one walk through one anchor."""
 
-    def __init__(
-        self,
-        world: World,
-        graph: ToolGraph,
-        reads: Mapping[str, Sequence[ReadCall]],
-        services: Sequence[str],
-        length: int,
-        rng: random.Random,
-    ) -> None:
-        """Args: world, graph and reads as found; services: the K to visit; length: L; rng: every choice."""
-        self._world, self._graph = world, graph
-        self._services, self._length, self._rng = tuple(sorted(services)), length, rng
-        self._reads = [call for name in self._services for call in reads[name]]
-        self._filler = Filler(world, graph, rng)
+    def __init__(self, ground: Ground, length: int, rng: random.Random) -> None:
+        """Args: ground: the world of the K services, explored; length: L; rng: every choice."""
+        self._ground, self._graph = ground, ground.graph
+        self._services = tuple(sorted(ground.reads))
+        self._length, self._rng = length, rng
+        self._filler = Filler(ground.world, ground.graph, rng)
 
     def find(self, anchor: Anchor) -> Walk | None:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
         self._anchor, self._left = anchor, _BUDGET
         self._relevant = self._relevant_reads(anchor)
-        return self._extend(_Node(steps=(), state=self._world.initial, phase=Phase.START))
+        return self._extend(_Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
     def _extend(self, node: _Node) -> Walk | None:
         left = self._length - len(node.steps)
@@ -133,20 +144,23 @@ class WalkSearch:
                 return found
         return None
 
-    def _moves(self, node: _Node) -> list[_Move]:
-        """Return the calls that could come next, the most wanted first."""
+    def _moves(self, node: _Node) -> Iterator[_Move]:
+        """Yield the calls that could come next, the most wanted first."""
         last = node.steps[-1].shape.service if node.steps else ""
-        ranked: list[tuple[float, int, _Move]] = []
-        for rank, move in self._all_moves(node):
-            if move[0].service != last and (not node.steps or is_grounded(move[1])):
-                ranked.append((rank + self._rng.random(), len(ranked), move))
-        return [move for _rank, _number, move in sorted(ranked, key=lambda item: item[:2])]
+        known = node.known
+        for moves in (self._turning(node, known), self._filling(node, known)):
+            ranked = [
+                (rank + self._rng.random(), number, move)
+                for number, (rank, move) in enumerate(moves)
+                if move[0].service != last and (not node.steps or is_grounded(move[1]))
+            ]
+            for _rank, _number, move in sorted(ranked, key=lambda item: item[:2])[:_BREADTH]:
+                yield move
 
-    def _all_moves(self, node: _Node) -> Iterator[tuple[float, _Move]]:
-        anchor, known = self._anchor, node.known
+    def _turning(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
+        anchor = self._anchor
         if node.phase in (Phase.START, Phase.READ):
-            for call in self._relevant:
-                yield from self._read_move(node, call, known)
+            yield from self._leading_reads(node, known)
         if node.phase is Phase.READ:
             filled = self._filler.given(anchor.trigger, anchor.arguments, known)
             if filled is not None:
@@ -158,21 +172,24 @@ class WalkSearch:
                     yield 0.0, (call.shape, filled, call, Phase.READ_AGAIN)
         if node.phase is Phase.READ_AGAIN:
             yield from self._uses(node, known)
-        if node.steps and node.phase is not Phase.START:
-            yield from self._extra_writes(node, known)
 
-    def _read_move(
-        self, node: _Node, call: ReadCall, known: Sequence[Known]
-    ) -> Iterator[tuple[float, _Move]]:
-        if not node.steps and not call.can_begin:
-            return
-        if any(step.shape is call.shape and _same(step, call) for step in node.steps):
-            return
-        filled = self._filler.given(call.shape, call.arguments, known)
-        if filled is not None:
-            is_first = node.phase is Phase.START and call in self._anchor.first_reads
-            rank = 0.2 if is_first or call in self._near else 0.6
-            yield rank, (call.shape, filled, call, Phase.READ if is_first else node.phase)
+    def _leading_reads(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
+        last = node.steps[-1].shape.service if node.steps else ""
+        have = {(fact.means, fact.value) for fact in known}
+        for distance, call in self._relevant:
+            if call.shape.service == last or not call.needs <= have:
+                continue
+            if node.steps and not (call.takes & have):
+                continue
+            if not node.steps and not call.can_begin:
+                continue
+            if any(step.shape is call.shape and _same(step, call) for step in node.steps):
+                continue
+            filled = self._filler.given(call.shape, call.arguments, known)
+            if filled is not None:
+                is_first = node.phase is Phase.START and call in self._anchor.first_reads
+                phase = Phase.READ if is_first else node.phase
+                yield 0.8 * distance, (call.shape, filled, call, phase)
 
     def _uses(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
@@ -186,22 +203,29 @@ class WalkSearch:
                         is_typed = all(not item.template for item in filled)
                         yield (-1.0 if is_typed else 0.3), (shape, filled, None, Phase.USED)
         if node.focus == (node.again,):
-            for call in self._reads:
-                if node.again.value in call.arguments.values():
-                    filled = self._filler.given(call.shape, call.arguments, known)
-                    if filled is not None and any(item.source == node.again for item in filled):
-                        yield -0.5, (call.shape, filled, call, Phase.READ_AGAIN)
+            for call in self._takers(node.again):
+                filled = self._filler.given(call.shape, call.arguments, known)
+                if filled is not None and any(item.source == node.again for item in filled):
+                    yield -0.5, (call.shape, filled, call, Phase.READ_AGAIN)
 
-    def _extra_writes(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
-        used = {step.shape.name for step in node.steps}
+    def _takers(self, fact: Known) -> Iterator[ReadCall]:
+        key = (fact.means, fact.value)
         for service in self._services:
-            for shape in self._graph.of_service(service):
-                if shape.is_write and shape.name not in used and shape is not self._anchor.trigger:
-                    usable = [item for item in known if item not in node.focus]
+            yield from (call for call in self._ground.reads[service] if key in call.takes)
+
+    def _filling(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
+        """Yield writes that use what is known and that the turn could do without."""
+        if not node.steps or node.phase is Phase.START:
+            return
+        last = node.steps[-1].shape.service
+        used = {step.shape.name for step in node.steps} | {self._anchor.trigger.name}
+        usable = [item for item in known if item not in node.focus]
+        for service in self._services:
+            for shape in self._graph.of_service(service) if service != last else ():
+                if shape.is_write and shape.name not in used:
                     filled = self._filler.drawn(shape, usable)
                     if filled is not None:
-                        rank = 0.1 if node.phase is Phase.USED else 0.9
-                        yield rank, (shape, filled, None, node.phase)
+                        yield 0.0, (shape, filled, None, node.phase)
 
     def _stepped(
         self,
@@ -211,22 +235,22 @@ class WalkSearch:
         call: ReadCall | None,
         phase: Phase,
     ) -> _Node | None:
-        """Execute a move and return where it leads, or None when it is refused or shows nothing new."""
-        outcome = execute(
-            self._world, node.state, shape.service, shape.name, as_object(arguments)
-        )
+        """Execute a move and return where it leads, or None when it leads nowhere."""
+        values = as_object(arguments)
+        name = f"s{len(node.steps) + 1:02d}"
+        outcome, shown = self._ground.executed(node.state, shape, values, name)
         if not outcome.envelope["ok"] or (call is None and not outcome.changes):
             return None
-        name = f"s{len(node.steps) + 1:02d}"
-        data = outcome.envelope["data"]
         step = WalkStep(
             name=name,
             shape=shape,
             arguments=arguments,
-            data=data,
+            data=outcome.envelope["data"],
             changes=outcome.changes,
-            known=tuple(known_in(self._graph, shape, name, data)),
+            known=shown,
         )
+        if node.undoes(step):
+            return None
         first, again, focus = node.first, node.again, node.focus
         seen = next(
             (
@@ -261,11 +285,13 @@ class WalkSearch:
         )
 
     def _counts(self, node: _Node, step: WalkStep, again: Known) -> bool:
-        """Return whether the value is new, and nothing before shows it or lets it be put together."""
+        """Return whether the value is new and can be had in no other way."""
         assert node.first is not None
         if again.value is None or again.value == node.first.value:
             return False
-        return not can_be_had(again.value, node.first.value, [item.data for item in node.steps]) and (
+        return not can_be_had(
+            again.value, node.first.value, [item.data for item in node.steps]
+        ) and (
             not any(
                 shows(item.value, again.value)
                 for earlier in (*node.steps, step)
@@ -279,8 +305,22 @@ class WalkSearch:
             return None
         answer: dict[str, Known] = {}
         if node.phase is Phase.READ_AGAIN:
-            fact = next((item for item in node.focus if self._is_answerable(item)), None)
-            if fact is None:
+            stated = {
+                str(item.value).lower()
+                for step in node.steps
+                for item in step.arguments
+                if item.source is None
+            }
+            facts = [
+                item
+                for item in node.focus
+                if self._is_answerable(item) and str(item.value).lower() not in stated
+            ]
+            if not facts:
+                return None
+            # What was read again itself, else a name before a choice that could be guessed.
+            fact = min(facts, key=lambda item: (self._is_choice(item), item.path[-1] != "name"))
+            if self._is_choice(fact) and fact != node.again:
                 return None
             answer[fact.place.field] = fact
         used = {item.source.step for step in node.steps for item in step.arguments if item.source}
@@ -303,44 +343,47 @@ class WalkSearch:
             answer=answer,
         )
 
+    def _is_choice(self, fact: Known) -> bool:
+        entity = self._graph.blueprints[fact.place.service].entities[fact.place.table]
+        return entity.fields[fact.place.field].enum is not None
+
     def _is_answerable(self, fact: Known) -> bool:
         entity = self._graph.blueprints[fact.place.service].entities[fact.place.table]
         field = entity.fields[fact.place.field]
         return (
             fact.value is not None
             and isinstance(fact.value, (str, int, float))
-            and not field.generated
+            and not (field.generated and field.type is not FieldType.STRING)
             and not (field.free_text and fact.place.field != entity.title_field)
-            and not is_internal(self._graph, fact.place)
+            and not is_internal(self._graph.blueprints, fact.place)
         )
 
-    def _relevant_reads(self, anchor: Anchor) -> tuple[ReadCall, ...]:
-        """Return the reads that lead to something that the turn needs, within reach."""
-        index = index_by_value(tuple(self._reads))
-        wanted = _needs(anchor.trigger, anchor.arguments)
-        for call in anchor.again:
-            wanted += _needs(call.shape, call.arguments)
+    def _relevant_reads(self, anchor: Anchor) -> tuple[tuple[int, ReadCall], ...]:
+        """Return the reads that lead to what the turn needs, with their distance from it."""
+        index = self._ground.index
         here = set(self._services)
-        found: dict[int, ReadCall] = {
-            id(call): call for call in anchor.first_reads if call.shape.service in here
+        wanted = {
+            (item.means, anchor.arguments[item.pointer])
+            for item in anchor.trigger.parameters
+            if item.pointer in anchor.arguments
+            and item.names_row
+            and not item.is_natural
+            and item.means is not None
         }
-        frontier = list(found.values())
-        self._near = list(frontier)
-        for reach in range(_REACH):
-            layer: list[ReadCall] = []
-            for key in [*wanted, *(need for call in frontier for need in _needs(call.shape, call.arguments))]:
-                for call in index.get(key, ()):
-                    if id(call) not in found:
-                        found[id(call)] = call
-                        layer.append(call)
-            if reach == 0:
-                self._near += layer
-            frontier, wanted = layer, []
+        found: dict[int, tuple[int, ReadCall]] = {}
+        layer = [call for call in anchor.first_reads if call.shape.service in here]
+        for distance in range(_REACH + 1):
+            fresh = [call for call in layer if id(call) not in found]
+            found.update({id(call): (distance, call) for call in fresh})
+            keys = set(wanted) if distance == 0 else set()
+            for call in fresh:
+                keys |= call.takes
+            layer = [call for key in sorted(keys, key=str) for call in index.get(key, ())]
         return tuple(found.values())
 
 
 def can_be_had(value: Any, first: Any, answers: Sequence[JsonObject | Any]) -> bool:
-    """Return whether a value is shown in answers, or could be worked out without the reading that gives it.
+    """Return whether a value can be had without the reading that gives it.
 
     Args:
         value: the value read again.
@@ -352,17 +395,27 @@ def can_be_had(value: Any, first: Any, answers: Sequence[JsonObject | Any]) -> b
         return abs(value - first) <= 1 or any(shows(answer, value) for answer in answers)
     if any(shows(answer, value) for answer in answers):
         return True
-    parts = [part for part in str(value).replace(":", " ").replace("-", " ").split() if len(part) > 1]
+    parts = [
+        part for part in str(value).replace(":", " ").replace("-", " ").split() if len(part) > 1
+    ]
     whole = freeze(list(answers))
     return len(parts) > 1 and all(shows(whole, part) for part in parts)
 
 
-def _needs(shape: ToolShape, arguments: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    return [
-        (item.means, arguments[item.pointer])
-        for item in shape.parameters
-        if item.pointer in arguments and item.means is not None
-    ]
+def _written(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
+    """Return the fields, by row, that steps changed themselves; times do not count."""
+    found = set()
+    for step in steps:
+        for change in step.changes:
+            if change.before is None or not change.cause.startswith("effect:"):
+                continue
+            after = change.after if change.after is not None else FrozenDict[str, Any]()
+            found |= {
+                (change.service, change.table, change.row_id, field)
+                for field, value in change.before.items()
+                if after.get(field) != value and not field.endswith("_at")
+            }
+    return found
 
 
 def _same(step: WalkStep, call: ReadCall) -> bool:

@@ -48,7 +48,7 @@ class _Retriable(Exception):
 
 
 class OpenAIPolicy:
-    """Asks an endpoint for each turn. Use it within one event loop and close it with `aclose`."""
+    """Asks an endpoint for each turn; each event loop gets its own connections. See `aclose`."""
 
     simulated = False
 
@@ -64,11 +64,14 @@ class OpenAIPolicy:
         self._settings = settings
         self._sleep = sleep
         self._asks_extras = True
-        self._client = httpx.AsyncClient(timeout=settings.timeout_seconds)
+        self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+        """Close the connections of this event loop; a later request opens new ones."""
+        if self._client is not None and self._loop is asyncio.get_running_loop():
+            await self._client.aclose()
+        self._client = None
 
     async def act(self, request: PolicyRequest) -> PolicyReply:
         """Return the endpoint's next message.
@@ -127,7 +130,7 @@ class OpenAIPolicy:
         try:
             # The client's own limit starts anew with every byte; this one ends the request.
             async with asyncio.timeout(self._settings.timeout_seconds):
-                return await self._client.post(url, json=body, headers=headers)
+                return await self._connected().post(url, json=body, headers=headers)
         except (TimeoutError, httpx.TimeoutException) as error:
             limit = self._settings.timeout_seconds
             raise _Retriable(f"no answer within {limit:g} s") from error
@@ -139,6 +142,13 @@ class OpenAIPolicy:
                 f"model {self._settings.model}: the request could not be made ({name}); "
                 f"check policy.base_url and the variable {self._settings.api_key_env}"
             ) from None
+
+    def _connected(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:  # connections die with their loop
+            self._client = httpx.AsyncClient(timeout=self._settings.timeout_seconds)
+            self._loop = loop
+        return self._client
 
     def _excerpt(self, response: httpx.Response) -> str:
         """Return the start of an error's text; nothing where it may speak of the key."""

@@ -94,7 +94,7 @@ def _read(name: str) -> str:
 
 
 def _examples(before: Rolled, blamed: Blamed) -> list[str]:
-    chosen = [mode.example for mode in blamed.modes]
+    chosen = [mode.example for mode in blamed.modes if mode.example in before.trajectories]
     chosen += [key for key, item in before.scored.items() if item.passed][:2]
     return list(dict.fromkeys(chosen))[:MAX_EXAMPLES]
 

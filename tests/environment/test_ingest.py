@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import socket
 import sys
 import time
 from pathlib import Path
@@ -12,6 +14,7 @@ from urllib.parse import quote
 
 import jsonschema_rs
 import pytest
+import uvicorn
 
 from components.environment.ingest import ListedServer, call_server, list_servers
 from components.environment.listing import clean_schema, service_name, spec_from_listing
@@ -20,6 +23,7 @@ from components.environment.server_list import read_server_list
 from components.errors import SpecError
 from components.records.base import to_json
 from components.records.frozen import thaw
+from tests.servers.notes_server import notes_server
 
 SERVERS = Path(__file__).parents[1] / "servers"
 CANARY = "canary-7f3e9b21/Key+x="
@@ -41,7 +45,8 @@ def by_name(listed: tuple[ListedServer, ...]) -> dict[str, ListedServer]:
 
 async def test_notes_server_is_listed_over_all_its_pages(tmp_path: Path) -> None:
     path = write_list(
-        tmp_path, {"My Notes": {"command": sys.executable, "args": [str(SERVERS / "notes_server.py")]}}
+        tmp_path,
+        {"My Notes": {"command": sys.executable, "args": [str(SERVERS / "notes_server.py")]}},
     )
 
     (listed,) = await list_servers(path, 20)
@@ -109,7 +114,8 @@ async def test_messy_tools_are_mended_or_left_out_one_by_one(tmp_path: Path) -> 
     long_name = next(name for name in tools if name.startswith("xxx"))
     assert len(f"messy__{long_name}") == 64
     assert set(tools) == {
-        "null_properties", "no_schema", "null_schema", "boolean_schema", "list_schema", "odd", long_name,
+        "null_properties", "no_schema", "null_schema", "boolean_schema", "list_schema", "odd",
+        long_name,
     }  # fmt: skip
     assert len(listed.notes) == 3
     for tool in tools.values():
@@ -189,8 +195,14 @@ async def test_a_tool_is_called_only_when_it_is_allowed(tmp_path: Path) -> None:
         ('{"mcpServers": {}}', "names no server"),
         ('{"mcpServers": {"a": 3}}', "mcpServers.a: must be an object"),
         ('{"mcpServers": {"a": {}}}', "exactly one of"),
-        ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "mcpServers.a.args: must be a list"),
-        ('{"mcpServers": {"a": {"command": "x", "env": {"K": []}}}}', "mcpServers.a.env.K: must be"),
+        (
+            '{"mcpServers": {"a": {"command": "x", "args": "y"}}}',
+            "mcpServers.a.args: must be a list",
+        ),
+        (
+            '{"mcpServers": {"a": {"command": "x", "env": {"K": []}}}}',
+            "mcpServers.a.env.K: must be",
+        ),
         ('{"mcpServers": {"a": {"command": "${SELVAGE_NOT_SET}"}}}', "SELVAGE_NOT_SET is not set"),
         ('{"mcpServers": {"a": {"url": "ftp://x"}}}', "mcpServers.a.url: must be an address"),
         ('{"mcpServers": {"a": {"url": "http://a:b/c@x"}}}', "mcpServers.a.url: must be"),
@@ -284,3 +296,32 @@ def test_recursive_definitions_survive_cleaning() -> None:
     schema = clean_schema({"properties": {"t": {"$ref": "#/$defs/tree"}}, "$defs": {"tree": tree}})
 
     assert jsonschema_rs.validator_for(schema).is_valid({"t": {"kids": [{"kids": []}]}})
+
+
+async def test_a_server_behind_an_address_is_listed_with_its_headers(tmp_path: Path) -> None:
+    seen: list[str] = []
+    app = notes_server().streamable_http_app()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers") or ())
+        seen.append(headers.get(b"authorization", b"").decode())
+        await app(scope, receive, send)
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        config = uvicorn.Config(guarded, log_level="critical", ws="none")
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        headers = {"Authorization": "Bearer opal-77"}
+        entry = {"url": f"http://127.0.0.1:{port}/mcp", "headers": headers}
+
+        (listed,) = await list_servers(write_list(tmp_path, {"web notes": entry}), 15)
+
+        server.should_exit = True
+        await serving
+    assert listed.error == ""
+    assert listed.spec is not None
+    assert listed.spec.source == "http:web notes"
+    assert len(listed.spec.tools) == 9
+    assert "Bearer opal-77" in seen

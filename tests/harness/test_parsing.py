@@ -1,8 +1,9 @@
-"""Claims about reading calls out of text. Every malformed output that users report has its test here."""
+"""Claims about reading calls out of text: every malformed output that users report is here."""
 
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -82,7 +83,8 @@ def test_parallel_calls_are_all_kept() -> None:
     [
         f"<think>maybe <tool_call>{SEND}</tool_call></think><tool_call>{BODY}</tool_call>",
         f"maybe <tool_call>{SEND}</tool_call></think>\n<tool_call>{BODY}</tool_call>",
-        f"<think>a <think> b </think><tool_call>{SEND}</tool_call></think><tool_call>{BODY}</tool_call>",
+        f"<think>a <think> b </think><tool_call>{SEND}</tool_call></think>"
+        f"<tool_call>{BODY}</tool_call>",
         f"<thinking>\n```json\n{SEND}\n```\n</thinking>\n<tool_call>{BODY}</tool_call>",
         '<think>{"note": "</think>"}<tool_call>'
         + SEND
@@ -382,7 +384,10 @@ def test_what_is_written_is_what_is_read(arguments: list[dict[str, Any]], style:
 
 def test_reading_stays_quick_on_hostile_text() -> None:
     for text in ("<think>" + "{" * 60_000, '{"a":' * 20_000, "[\n" * 40_000, "<tool_call>[" * 9000):
+        before = time.process_time()
+
         assert parse(text).calls == ()
+        assert time.process_time() - before < 2.0
 
 
 def test_text_outside_reasoning_is_returned_as_it_is() -> None:

@@ -1,4 +1,6 @@
-"""A small real MCP server over stdio: notes in memory, a web search, and one messy tool. Lists in two pages."""
+"""A small real MCP server over stdio: notes in memory, a web search, and one messy tool. Lists in
+two pages.
+"""
 
 from __future__ import annotations
 
@@ -130,9 +132,14 @@ def _answer(body: dict[str, Any]) -> types.CallToolResult:
     )
 
 
+def notes_server() -> Server[Any]:
+    """Return the server, not yet connected."""
+    return Server("notes", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
 async def main() -> None:
     """Serve until stdin closes."""
-    server = Server("notes", on_list_tools=list_tools, on_call_tool=call_tool)
+    server = notes_server()
     async with stdio_server() as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())
 

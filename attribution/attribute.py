@@ -1,0 +1,416 @@
+"""Which part of the system is to blame for one rollout, decided in the open.
+
+Order of the decision: a boundary that broke; what speaks against the components at all (review of the task, checks
+of the rollout's own calls and texts); the clean arm, with every such defect repaired; the first turn at which the
+clean arm answers otherwise. Then:
+
+1. If the oracle cannot win from there in the clean arm, the policy had lost before anything differed, unless it did
+   what the oracle would have done in the system as it is.
+2. If it can win there and not in the system as it is, the defect that makes the difference is to blame.
+3. Otherwise no defect stood in the way, and the policy lost it later.
+
+A success is replayed in the clean arm: one that fails there is a false pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attribution.evidence import evidence, place_of
+from attribution.interventions.promises import check_step, promised_reactions, run_steps
+from attribution.interventions.reading import misread_turns
+from attribution.interventions.runs import (
+    Arm,
+    Run,
+    arm_of,
+    first_difference,
+    play_on,
+    replay,
+    texts_of,
+    what_was_read,
+)
+from attribution.records import (
+    Attribution,
+    Blame,
+    Decision,
+    Evidence,
+    EvidenceKind,
+    Party,
+    Verdict,
+)
+from attribution.remedies import Repaired, Suspect, repair_for_task, repaired_by
+from attribution.swap import identity_cached
+from components.errors import SelvageError, SynthesisError
+from components.records.system import System
+from components.records.trajectory import (
+    ScoredTrajectory,
+    ScoreStatus,
+    StopReason,
+    Trajectory,
+)
+
+SURE, LIKELY, WEAK = 0.95, 0.75, 0.5
+_BOUNDARY_PARTY = {
+    "environment": (Party.ENVIRONMENT, "reactions"),
+    "tool": (Party.ENVIRONMENT, "reactions"),
+    "harness": (Party.HARNESS, "harness"),
+    "synthesis": (Party.TASK, "task"),
+}
+_STARVED = (
+    StopReason.INVALID_TURNS,
+    StopReason.GAVE_UP,
+    StopReason.MAX_TURNS,
+    StopReason.CONTEXT_FULL,
+)
+
+
+def attribute_trajectory(
+    system: System, trajectory: Trajectory, scored: ScoredTrajectory
+) -> Attribution:
+    """Return the verdict on one rollout with its evidence.
+
+    Args:
+        system: the system that the rollout ran on.
+        trajectory: the rollout.
+        scored: its result under the system's own rubric.
+    """
+    if trajectory.failure is not None:
+        return _broken_boundary(system, trajectory)
+    if trajectory.task_id not in system.tasks or (
+        trajectory.task_id not in system.reference.certificates
+    ):
+        return _undecided(trajectory, (), "the task has no certificate to hold anything against")
+    try:
+        case = _open_case(system, trajectory, scored)
+    except SynthesisError as error:
+        return _undecided(trajectory, (), f"its world can be built: {error}")
+    if scored.status is ScoreStatus.UNSCORED:
+        return case.unscored()
+    return case.audited() if scored.passed else case.failed()
+
+
+def _open_case(system: System, trajectory: Trajectory, scored: ScoredTrajectory) -> _Case:
+    arm = _arm(system, trajectory.task_id)
+    repaired = repair_for_task(system, trajectory.task_id)
+    known = {suspect.place for suspect in repaired.suspects}
+    extra = tuple(
+        item
+        for item in (*_broken_calls(arm, trajectory), *misread_turns(arm, trajectory))
+        if item.place not in known
+    )
+    if extra:
+        repaired = repair_for_task(system, trajectory.task_id, extra)
+    return _Case(
+        arm=arm,
+        clean=_arm(repaired.system, trajectory.task_id),
+        repaired=repaired,
+        trajectory=trajectory,
+        scored=scored,
+        texts=texts_of(trajectory),
+    )
+
+
+def _arm(system: System, task_id: str) -> Arm:
+    return identity_cached(system, f"arm:{task_id}", lambda: arm_of(system, task_id))
+
+
+def _broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
+    calls = [
+        item.call
+        for turn in trajectory.turns
+        for item in turn.observations
+        if item.call is not None
+    ]
+    promised = identity_cached(
+        arm.system,
+        f"promised:{arm.task.task_id}",
+        lambda: promised_reactions(arm.world, arm.system.reference.contract),
+    )
+    _final, steps = run_steps(arm.world, arm.world.initial, calls)
+    return tuple(
+        item
+        for index, step in enumerate(steps)
+        for item in check_step(
+            arm.world,
+            promised,
+            step,
+            task_id=trajectory.task_id,
+            rollout_id=trajectory.rollout_id,
+            call_index=index,
+            earlier=calls[:index],
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """One rollout with both of its arms."""
+
+    arm: Arm
+    """The system as it is."""
+    clean: Arm
+    """Every known defect repaired."""
+    repaired: Repaired
+    trajectory: Trajectory
+    scored: ScoredTrajectory
+    texts: tuple[str, ...]
+
+    def failed(self) -> Attribution:
+        """Decide a failure."""
+        if not self._wins(self.clean, 0):
+            return self._hopeless()
+        point = self._point_of_difference()
+        if not self._wins(self.clean, point):
+            lost = self._first_lost(self.clean, point)
+            copied = self._copied_defects(lost)
+            return self._blame(copied, lost) if copied else self._policy(lost)
+        if self._wins(self.arm, point) and not self._starved_by_parser():
+            lost = self._first_lost(self.arm, len(self.texts))
+            return self._policy(lost)
+        return self._blame(self._culprits(point), point)
+
+    def audited(self) -> Attribution:
+        """Look again at a success."""
+        if not self.repaired.suspects or self._replayed(self.clean).passed is True:
+            return self._verdict(Decision.CLEARED, (), self._facts(self.repaired.suspects))
+        culprits = [
+            suspect
+            for suspect in self.repaired.suspects
+            if (arm := self._swapped(suspect)) is not None and self._replayed(arm).passed is False
+        ]
+        return self._blame(culprits or list(self.repaired.suspects), len(self.texts), False)
+
+    def unscored(self) -> Attribution:
+        """Say who kept a rollout from being scored."""
+        culprits = [item for item in self.repaired.suspects if item.party is Party.EVALUATOR]
+        if culprits:
+            return self._blame(culprits, len(self.texts))
+        return _undecided(
+            self.trajectory,
+            self._facts(self.repaired.suspects),
+            "a rubric that decides every criterion",
+        )
+
+    def _hopeless(self) -> Attribution:
+        unrepaired = [item for item in self.repaired.suspects if item.change is None]
+        if unrepaired and not self._wins(self.arm, 0):
+            return self._blame(unrepaired, 0, confidence=WEAK)
+        fact = self._fact(
+            Party.TASK, f"task/{self.arm.task.task_id}#", 0, "the oracle fails from the start"
+        )
+        facts = (*self._facts(self.repaired.suspects), fact)
+        return _undecided(
+            self.trajectory,
+            facts,
+            "a reference under which the oracle can do the task from its start",
+        )
+
+    def _point_of_difference(self) -> int:
+        """Return how many turns the policy wrote before it could see anything of a defect."""
+        if not self.repaired.suspects:
+            return len(self.texts)
+        differs = first_difference(self.trajectory, self._replayed(self.clean).trajectory)
+        return len(self.texts) if differs is None else min(differs + 1, len(self.texts))
+
+    def _first_lost(self, arm: Arm, most: int) -> int:
+        """Return the fewest turns after which the oracle can no longer win; once lost is always lost."""
+        low, high = 0, most
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self._wins(arm, middle) else (low, middle)
+        return low
+
+    def _copied_defects(self, lost: int) -> list[Suspect]:
+        """Return the defects without which the oracle would not have written the losing turn as well."""
+        if not self.repaired.suspects or lost == 0:
+            return []
+        recorded = what_was_read(self.trajectory.turns[lost - 1])
+
+        def writes_it(arm: Arm) -> bool:
+            turns = self._continued(arm, lost - 1).trajectory.turns
+            return len(turns) >= lost and what_was_read(turns[lost - 1]) == recorded
+
+        if not recorded or not writes_it(self.arm):
+            return []
+        return self._those(lambda arm: not writes_it(arm))
+
+    def _culprits(self, point: int) -> list[Suspect]:
+        """Return the defects that make the difference, those that do it alone first."""
+        alone = self._those(lambda arm: self._wins(arm, point))
+        if alone:
+            return alone
+        differing = self._those(
+            lambda arm: (
+                first_difference(self.trajectory, self._replayed(arm).trajectory) == point - 1
+            )
+        )
+        return differing or list(self.repaired.suspects)
+
+    def _those(self, holds: Callable[[Arm], bool]) -> list[Suspect]:
+        return [
+            suspect
+            for suspect in self.repaired.suspects
+            if (arm := self._swapped(suspect)) is not None and holds(arm)
+        ]
+
+    def _swapped(self, suspect: Suspect) -> Arm | None:
+        """Return the system as it is with this one defect repaired."""
+        if suspect.change is None:
+            return None
+        try:
+            system = repaired_by(self.arm.system, suspect.change)
+            return _arm(system, self.arm.task.task_id)
+        except SelvageError:
+            return None
+
+    def _starved_by_parser(self) -> bool:
+        """Whether calls went unread until the episode ended: the oracle would have found another format."""
+        return self.trajectory.stop_reason in _STARVED and any(
+            item.kind is EvidenceKind.PARSER
+            for suspect in self.repaired.suspects
+            for item in suspect.evidence
+        )
+
+    def _wins(self, arm: Arm, turns: int) -> bool:
+        return self._continued(arm, turns).passed is True
+
+    def _continued(self, arm: Arm, turns: int) -> Run:
+        if turns == 0:
+            return identity_cached(
+                arm.system, f"oracle:{arm.task.task_id}", lambda: play_on(arm, ())
+            )
+        return play_on(arm, self.texts[:turns], self.trajectory.seed)
+
+    def _replayed(self, arm: Arm) -> Run:
+        return replay(arm, self.texts, self.trajectory.seed)
+
+    def _policy(self, lost: int) -> Attribution:
+        turn = max(lost - 1, 0)
+        place = f"turn/{turn}"
+        fact = self._fact(
+            Party.POLICY,
+            place,
+            turn,
+            f"before turn {turn} a run without slips still passes, after it none does",
+        )
+        confidence = SURE if not self.repaired.suspects else LIKELY
+        blame = Blame(party=Party.POLICY, place=place, confidence=confidence)
+        return self._verdict(
+            Decision.BLAMED, (blame,), (*self._facts(self.repaired.suspects), fact)
+        )
+
+    def _blame(
+        self,
+        culprits: Sequence[Suspect],
+        point: int,
+        should_pass: bool = True,
+        confidence: float | None = None,
+    ) -> Attribution:
+        sure = confidence or (SURE if len(culprits) == 1 else LIKELY)
+        blamed = tuple(
+            Blame(party=item.party, place=item.place, confidence=sure if index == 0 else WEAK)
+            for index, item in enumerate(culprits)
+        )
+        first = culprits[0]
+        verb = "passes" if should_pass else "fails"
+        fact = self._fact(
+            first.party,
+            first.place,
+            point,
+            f"with {first.place} repaired the run {verb} from turn {point} on",
+            operations=[]
+            if first.change is None
+            else [list(step) for step in first.change.operations],
+        )
+        return self._verdict(
+            Decision.BLAMED,
+            blamed,
+            (*self._facts(self.repaired.suspects), fact),
+            is_false_pass=not should_pass,
+        )
+
+    def _facts(self, suspects: Sequence[Suspect]) -> tuple[Evidence, ...]:
+        return tuple(item for suspect in suspects for item in suspect.evidence)
+
+    def _fact(self, party: Party, place: str, turn: int, words: str, **data: Any) -> Evidence:
+        return evidence(
+            EvidenceKind.CONTINUATION,
+            party,
+            place,
+            words,
+            task_id=self.trajectory.task_id,
+            rollout_id=self.trajectory.rollout_id,
+            turn=turn,
+            **data,
+        )
+
+    def _verdict(
+        self,
+        decision: Decision,
+        blamed: tuple[Blame, ...],
+        facts: tuple[Evidence, ...],
+        *,
+        is_false_pass: bool = False,
+    ) -> Attribution:
+        verdict = Verdict(
+            rollout_id=self.trajectory.rollout_id,
+            task_id=self.trajectory.task_id,
+            decision=decision,
+            blamed=blamed,
+            is_false_pass=is_false_pass,
+            evidence_ids=tuple(item.evidence_id for item in facts),
+        )
+        return Attribution(verdict=verdict, evidence=facts)
+
+
+def _broken_boundary(system: System, trajectory: Trajectory) -> Attribution:
+    failure = trajectory.failure
+    assert failure is not None
+    known = _BOUNDARY_PARTY.get(failure.boundary)
+    party, artifact = known or (Party.POLICY, "provider")
+    place = place_of(artifact) if artifact != "task" else place_of(f"task/{trajectory.task_id}")
+    suspects: tuple[Suspect, ...] = ()
+    if known is not None and trajectory.task_id in system.reference.certificates:
+        try:
+            suspects = repair_for_task(system, trajectory.task_id).suspects
+        except SelvageError:
+            suspects = ()
+        for suspect in suspects:
+            if suspect.party is party:
+                place = suspect.place
+                break
+    fact = evidence(
+        EvidenceKind.BOUNDARY,
+        party,
+        place,
+        f"the {failure.boundary} boundary broke: {failure.message}",
+        against=known is not None,
+        task_id=trajectory.task_id,
+        rollout_id=trajectory.rollout_id,
+        boundary=failure.boundary,
+    )
+    facts = (*(item for suspect in suspects for item in suspect.evidence), fact)
+    blame = Blame(party=party, place=place, confidence=SURE)
+    verdict = Verdict(
+        rollout_id=trajectory.rollout_id,
+        task_id=trajectory.task_id,
+        decision=Decision.NOT_JUDGED if known is None else Decision.BLAMED,
+        blamed=() if known is None else (blame,),
+        evidence_ids=tuple(item.evidence_id for item in facts),
+    )
+    return Attribution(verdict=verdict, evidence=facts)
+
+
+def _undecided(
+    trajectory: Trajectory, facts: tuple[Evidence, ...], would_decide: str
+) -> Attribution:
+    verdict = Verdict(
+        rollout_id=trajectory.rollout_id,
+        task_id=trajectory.task_id,
+        decision=Decision.UNDECIDED,
+        would_decide=would_decide,
+        evidence_ids=tuple(item.evidence_id for item in facts),
+    )
+    return Attribution(verdict=verdict, evidence=facts)

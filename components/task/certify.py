@@ -1,0 +1,194 @@
+"""Admission: every gate of a single-turn task, and the certificate of those that pass.
+
+Owns the order of the gates and what a certificate records. A task is admitted whole or refused
+with one reason; the certificate names the versions of all that it rests on and lapses with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from components.environment.state import rows_of, state_hash
+from components.environment.world import World, build_world
+from components.errors import SynthesisError
+from components.evaluator.constraints import (
+    Constraint,
+    argument_constraints,
+    unconstrained_arguments,
+)
+from components.evaluator.rubric import is_pass, score_criteria
+from components.records.base import hash_record, to_json
+from components.records.frozen import FrozenDict, content_hash
+from components.records.rubric import Rubric, Untouched
+from components.records.system import System
+from components.records.task import Certificate, Probe, Task
+from components.task.gates import (
+    check_demands,
+    check_provenance,
+    check_reads,
+    check_referents,
+    check_revisit,
+    check_structure,
+    check_words,
+    check_writes,
+    unstated_values,
+)
+from components.task.gold import Gold, run_gold
+from components.task.graph import ToolGraph, tool_graph
+from components.task.mutants import Mutants
+from components.task.reasons import Reason, Rejection
+
+GATES_VERSION = 1
+"""Raised when a gate changes what it admits."""
+
+
+def certify(system: System, task: Task, rubric: Rubric) -> Certificate | Rejection:
+    """Pass a task through every gate.
+
+    Args:
+        system: services, reactions and evaluator settings; its own tasks and rubrics are not
+            looked at.
+        task: the task.
+        rubric: its criteria.
+    """
+    try:
+        world = build_world(system, task.world)
+        graph = tool_graph(system, task.world.services)
+    except (SynthesisError, KeyError) as error:
+        return Rejection(reason=Reason.STRUCTURE, detail=str(error))
+    problem = (
+        check_structure(task, graph)
+        or check_words(system, task, world)
+        or check_demands(task, graph)
+    )
+    if problem is not None:
+        return problem
+    gold = run_gold(world, task)
+    if isinstance(gold, Rejection):
+        return gold
+    problem = (
+        check_referents(task, gold)
+        or check_writes(task, graph, gold)
+        or check_revisit(task, graph, gold)
+        or check_provenance(task, graph, gold)
+        or check_reads(task, graph, gold)
+        or _check_goal(system, rubric, gold)
+    )
+    if problem is not None:
+        return problem
+    probes = _probed(system, world, graph, task, rubric, gold)
+    if isinstance(probes, Rejection):
+        return probes
+    return _certificate(system, world, task, rubric, gold, probes)
+
+
+def recertify(system: System, task_id: str) -> Certificate | Rejection:
+    """Pass a task through every gate again and compare with the stored certificate."""
+    stored = system.reference.certificates.get(task_id)
+    task, rubric = system.tasks.get(task_id), system.evaluator.rubrics.get(task_id)
+    if stored is None or task is None or rubric is None:
+        return Rejection(reason=Reason.LAPSED, detail=f"{task_id}: no task, rubric or certificate")
+    made = certify(system, task, rubric)
+    if isinstance(made, Rejection):
+        return made
+    old, new = to_json(stored), to_json(made)
+    differing = sorted(name for name in new if new[name] != old[name])
+    if differing:
+        return Rejection(reason=Reason.LAPSED, detail=f"{task_id}: {', '.join(differing)} differ")
+    return made
+
+
+def _check_goal(system: System, rubric: Rubric, gold: Gold) -> Rejection | None:
+    """Check that gold passes, all is scored, and the goal was not there at the start."""
+    settings = system.evaluator.settings
+    scores = score_criteria(rubric, settings, gold.initial, gold.final, gold.answer)
+    verdict = is_pass(scores, rubric, settings)
+    if verdict is None:
+        open_ones = [
+            f"{name}: {item.detail}" for name, item in scores.items() if item.value is None
+        ]
+        return Rejection(reason=Reason.UNSCORED, detail="; ".join(open_ones))
+    if not verdict:
+        failed = [f"{name}: {item.detail}" for name, item in scores.items() if not item.value]
+        return Rejection(reason=Reason.GOLD_FAILS, detail="; ".join(failed))
+    start = score_criteria(rubric, settings, gold.initial, gold.initial, None)
+    for name, criterion in rubric.criteria.items():
+        if not isinstance(criterion, Untouched) and start[name].value == 1.0:
+            return Rejection(reason=Reason.GOAL_ALREADY_TRUE, detail=f"{name} holds at the start")
+    return None
+
+
+def _probed(
+    system: System, world: World, graph: ToolGraph, task: Task, rubric: Rubric, gold: Gold
+) -> FrozenDict[str, Probe] | Rejection:
+    settings = system.evaluator.settings
+    records = [gold.records[name] for name in gold.names]
+    constraints = argument_constraints(task, records, world, rubric)
+    free = {(item.step, item.pointer) for item in constraints if item.constraint is Constraint.NONE}
+    for step, pointer in unstated_values(task, graph):
+        if (step, pointer) not in free:
+            return Rejection(reason=Reason.UNSTATED_VALUE, detail=f"{step}{pointer}")
+    probes: dict[str, Probe] = {}
+    mutants = Mutants(world, task, graph, gold, constraints, settings.equivalence)
+    for number, mutant in enumerate(mutants.all(), 1):
+        scores = score_criteria(rubric, settings, gold.initial, mutant.final, mutant.answer)
+        did_pass = is_pass(scores, rubric, settings)
+        detail = f"{mutant.kind} {mutant.target}".strip()
+        if did_pass is None:
+            return Rejection(reason=Reason.UNSCORED, detail=detail)
+        if did_pass is not mutant.should_pass:
+            wrong = Reason.FALSE_PASS if did_pass else Reason.FALSE_FAIL
+            failed = [f"{name}: {item.detail}" for name, item in scores.items() if not item.value]
+            return Rejection(reason=wrong, detail="; ".join([detail, *failed]))
+        probes[f"p{number:03d}"] = Probe(
+            kind=mutant.kind,
+            target=mutant.target,
+            should_pass=mutant.should_pass,
+            did_pass=did_pass,
+        )
+    return FrozenDict(probes)
+
+
+def _certificate(
+    system: System,
+    world: World,
+    task: Task,
+    rubric: Rubric,
+    gold: Gold,
+    probes: FrozenDict[str, Probe],
+) -> Certificate:
+    records = [gold.records[name] for name in gold.names]
+    return Certificate(
+        task_id=task.task_id,
+        task_hash=hash_record(task),
+        environment_hashes=FrozenDict(_environment_hashes(system, task)),
+        evaluator_hashes=FrozenDict(
+            {
+                "settings": hash_record(system.evaluator.settings),
+                f"rubric/{task.task_id}": hash_record(rubric),
+            }
+        ),
+        gates_version=GATES_VERSION,
+        gold_run=gold.records,
+        gold_answer=gold.answer,
+        seed_rows=FrozenDict(_seed_rows(world)),
+        initial_state=state_hash(gold.initial),
+        final_state=state_hash(gold.final),
+        probes=probes,
+        unconstrained=unconstrained_arguments(task, records, world, rubric),
+    )
+
+
+def _environment_hashes(system: System, task: Task) -> Iterator[tuple[str, str]]:
+    for name in sorted({*task.world.services, *task.world.distractors}):
+        yield f"blueprint/{name}", hash_record(system.environment.blueprints[name])
+        yield f"seed/{name}", hash_record(system.environment.seeds[name])
+    reactions = {name: to_json(item) for name, item in system.environment.reactions.items()}
+    yield "reactions", content_hash(reactions)
+
+
+def _seed_rows(world: World) -> Iterator[tuple[str, str]]:
+    for service, tables in sorted(world.initial.services.items()):
+        for table in sorted(tables):
+            for row_id, row in rows_of(world.initial, service, table).items():
+                yield f"{service}/{table}/{row_id}", content_hash(row)

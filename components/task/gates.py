@@ -1,0 +1,265 @@
+"""The gates that look at a task and at the run of its gold; no mutant is needed for them.
+
+Structure, words, demands, referents, the revisit, provenance. Each gate returns the first breach
+that it finds, or None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from components.environment.state import rows_of
+from components.environment.world import World
+from components.records.frozen import FrozenDict
+from components.records.system import System
+from components.records.task import (
+    Demand,
+    FromDefault,
+    FromInstruction,
+    FromObservation,
+    Provenance,
+    Referent,
+    Task,
+)
+from components.task.gold import Gold
+from components.task.graph import Parameter, ToolGraph, ToolShape
+from components.task.known import Known, known_in
+from components.task.provenance import at_path, leaves, observations_of, shows
+from components.task.reasons import Reason, Rejection
+from components.task.walk import can_be_had
+
+_ANSWER = "answer"
+
+
+def check_structure(task: Task, graph: ToolGraph) -> Rejection | None:
+    """Check that steps, services, spans and answer fit together."""
+    names = sorted(task.gold)
+    services = [task.gold[name].service for name in names]
+    if set(services) != set(task.world.services):
+        return _no(Reason.STRUCTURE, f"gold visits {sorted(set(services))}")
+    for left, right, name in zip(services, services[1:], names[1:], strict=False):
+        if left == right:
+            return _no(Reason.STRUCTURE, f"{name} calls {right} twice in a row")
+    if len(names) <= len(task.world.services):
+        return _no(Reason.STRUCTURE, f"{len(names)} calls for {len(task.world.services)} services")
+    for name in names:
+        step = task.gold[name]
+        if (step.service, step.tool) not in graph.tools:
+            return _no(Reason.STRUCTURE, f"{name}: {step.service}.{step.tool} is not offered")
+    spans: list[tuple[str, Demand | Referent]] = [*task.demands.items(), *task.referents.items()]
+    for label, span in spans:
+        if not span.start < span.end <= len(task.instruction):
+            return _no(Reason.STRUCTURE, f"{label}: its span is not inside the instruction")
+        if span.step not in task.gold and span.step != _ANSWER:
+            return _no(Reason.DEMANDS, f"{label}: there is no step {span.step!r}")
+    wanted = set((task.answer_schema.get("properties") or {}).keys())
+    if wanted != set(task.answer):
+        return _no(Reason.STRUCTURE, "the answer's schema and its fields differ")
+    return None
+
+
+def check_words(system: System, task: Task, world: World) -> Rejection | None:
+    """Check that the instruction names no service that is not needed, and no internal id."""
+    for service in task.world.distractors:
+        for word in {service, system.reference.specs[service].title} - {""}:
+            if re.search(rf"(?<![\w-]){re.escape(word)}(?!\w)", task.instruction, re.IGNORECASE):
+                return _no(Reason.NAMES_DISTRACTOR, f"{word!r} of {service}")
+    tokens = set(re.findall(r"[A-Za-z0-9_]+", task.instruction))
+    for service, compiled in sorted(world.services.items()):
+        for table, entity in sorted(compiled.blueprint.entities.items()):
+            if entity.generated_key:
+                found = sorted(tokens & set(rows_of(world.initial, service, table)))
+                if found:
+                    return _no(Reason.REVEALS_ID, found[0])
+    return None
+
+
+def check_demands(task: Task, graph: ToolGraph) -> Rejection | None:
+    """Check demands against writes and answer, both ways, and that each states its literals."""
+    demanded = {demand.step for demand in task.demands.values()}
+    for name in sorted(task.gold):
+        shape = _shape(task, graph, name)
+        if shape.is_write and name not in demanded:
+            return _no(Reason.DEMANDS, f"no demand asks for {name} {shape.service}.{shape.name}")
+    if task.answer and _ANSWER not in demanded:
+        return _no(Reason.DEMANDS, "no demand asks for the answer")
+    if not task.answer and _ANSWER in demanded:
+        return _no(Reason.DEMANDS, "a demand asks for an answer that gold does not give")
+    for name in sorted(task.gold):
+        shape = _shape(task, graph, name)
+        spans = [item for item in task.demands.values() if item.step == name]
+        for pointer, source in sorted(task.gold[name].arguments.items()):
+            parameter = parameter_of(shape, pointer)
+            if not shape.is_write or not isinstance(source, FromInstruction):
+                continue
+            is_name = parameter is not None and parameter.names_row
+            if not is_name and not any(
+                span.start <= source.start and source.end <= span.end for span in spans
+            ):
+                return _no(Reason.DEMANDS, f"{name}{pointer} is stated outside its demand")
+    return None
+
+
+def check_referents(task: Task, gold: Gold) -> Rejection | None:
+    """Check that the query for every referent returned exactly one row."""
+    for label, referent in sorted(task.referents.items()):
+        found, value = at_path(gold.observed.get(referent.step), referent.rows_path)
+        count = (
+            len(value) if isinstance(value, (list, tuple)) else int(isinstance(value, FrozenDict))
+        )
+        if not found or count != 1:
+            words = task.instruction[referent.start : referent.end]
+            return _no(Reason.AMBIGUOUS_REFERENT, f"{label} {words!r}: {count} rows")
+    return None
+
+
+def check_writes(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
+    """Check that every write of gold changes something."""
+    for name in gold.names:
+        own = [item for item in gold.records[name].changes if item.cause.startswith("effect:")]
+        if _shape(task, graph, name).is_write and not own:
+            return _no(Reason.GOAL_ALREADY_TRUE, f"{name} changes nothing")
+    return None
+
+
+def check_revisit(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
+    """Check that a read is made again, sees another value, needs to, and that the value is used."""
+    again = [name for name in gold.names if task.gold[name].revisit_of is not None]
+    if not again:
+        return _no(Reason.STALE_GOLD, "no step reads again")
+    for name in again:
+        problem = _revisit_problem(task, graph, gold, name)
+        if problem:
+            return _no(Reason.STALE_GOLD, f"{name}: {problem}")
+    return None
+
+
+def _revisit_problem(task: Task, graph: ToolGraph, gold: Gold, name: str) -> str:
+    earlier = task.gold[name].revisit_of
+    assert earlier is not None
+    if earlier not in gold.names or earlier >= name:
+        return f"{earlier!r} is no earlier step"
+    if task.gold[earlier].service != task.gold[name].service:
+        return f"{earlier} reads another service"
+    before = {(item.row, item.place.field): item for item in known_of(task, graph, gold, earlier)}
+    places = {place.path for place in _places_used(task) if place.step == name}
+    between = gold.names[: gold.names.index(name)]
+    for fact in known_of(task, graph, gold, name):
+        first = before.get((fact.row, fact.place.field))
+        if first is None or first.value == fact.value or fact.path not in places:
+            continue
+        by_reaction = any(
+            change.cause.startswith("reaction:")
+            and (change.service, change.table, change.row_id)
+            == (fact.row.service, fact.row.table, fact.row.row_id)
+            and change.service != gold.records[step].service
+            for step in between
+            for change in gold.records[step].changes
+        )
+        if not by_reaction:
+            continue
+        if can_be_had(fact.value, first.value, [gold.observed[step] for step in between]):
+            return f"{fact.place} can be had without reading it again"
+        return "" if not shows(task.instruction, fact.value) else f"the request shows {fact.place}"
+    return "it shows no new value that is used"
+
+
+def check_provenance(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
+    """Check that every step needs an observation, and that nothing else shows its value.
+
+    A value may stand elsewhere too when it is the key of the same referent: when it means the same
+    there (both are, or link to, the same field of the same table). The echo of a caller's own
+    argument is no second source.
+    """
+    for name in (*gold.names[1:], _ANSWER):
+        sources = list(_sources(task, name))
+        places = [place for _pointer, source in sources for place in observations_of(source)]
+        if not places and (name != _ANSWER or task.answer):
+            return _no(Reason.SHOWN_ELSEWHERE, f"{name} needs no observation")
+        for pointer, source in sources:
+            for place in observations_of(source):
+                problem = _other_source(task, graph, gold, name, place)
+                if problem:
+                    return _no(Reason.SHOWN_ELSEWHERE, f"{name}{pointer}: {problem}")
+    return None
+
+
+def _other_source(
+    task: Task, graph: ToolGraph, gold: Gold, user: str, place: FromObservation
+) -> str:
+    _found, value = at_path(gold.observed[place.step], place.path)
+    if shows(task.instruction, value):
+        return f"the instruction shows {value!r}"
+    here = {item.path: item for item in known_of(task, graph, gold, place.step)}
+    own = here.get(place.path)
+    for step in gold.names:
+        if step >= user and user != _ANSWER:
+            break
+        arguments = [leaf for _path, leaf in leaves(gold.records[step].arguments)]
+        if step == place.step or value in arguments:
+            continue
+        if not shows(gold.observed[step], value):
+            continue
+        meanings = {item.path: item.means for item in known_of(task, graph, gold, step)}
+        for path, leaf in leaves(gold.observed[step]):
+            if not shows([leaf], value):
+                continue
+            if own is None or leaf != value or meanings.get(path) != own.means:
+                return f"{step} shows {value!r} too"
+    return ""
+
+
+def check_reads(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
+    """Check that every read gives something that is used, or is the first reading of a revisit."""
+    used = {place.step for place in _places_used(task)}
+    used |= {step.revisit_of for step in task.gold.values() if step.revisit_of is not None}
+    for name in gold.names:
+        if not _shape(task, graph, name).is_write and name not in used:
+            return _no(Reason.UNUSED_READ, f"{name} {task.gold[name].tool}")
+    return None
+
+
+def unstated_values(task: Task, graph: ToolGraph) -> Iterator[tuple[str, str]]:
+    """Yield (step, pointer) of each argument of a write that is a constant and no default."""
+    for name in sorted(task.gold):
+        shape = _shape(task, graph, name)
+        for pointer, source in sorted(task.gold[name].arguments.items()):
+            parameter = parameter_of(shape, pointer)
+            default = None if parameter is None else parameter.schema.get("default")
+            if shape.is_write and isinstance(source, FromDefault) and source.value != default:
+                yield name, pointer
+
+
+def known_of(task: Task, graph: ToolGraph, gold: Gold, name: str) -> list[Known]:
+    """Return what a step's answer shows of rows, those in long lists included."""
+    shape = _shape(task, graph, name)
+    return list(known_in(graph, shape, name, gold.observed[name], every_row=True))
+
+
+def parameter_of(shape: ToolShape, pointer: str) -> Parameter | None:
+    """Return the parameter at a pointer; later elements of a list are like the first."""
+    plain = re.sub(r"/\d+(?=/|$)", "/0", pointer)
+    return next((item for item in shape.parameters if item.pointer in (pointer, plain)), None)
+
+
+def _shape(task: Task, graph: ToolGraph, name: str) -> ToolShape:
+    step = task.gold[name]
+    return graph.tools[step.service, step.tool]
+
+
+def _sources(task: Task, name: str) -> Iterator[tuple[str, Provenance]]:
+    if name == _ANSWER:
+        yield from ((f"/{field}", source) for field, source in sorted(task.answer.items()))
+    else:
+        yield from sorted(task.gold[name].arguments.items())
+
+
+def _places_used(task: Task) -> Iterator[FromObservation]:
+    for name in (*sorted(task.gold), _ANSWER):
+        for _pointer, source in _sources(task, name):
+            yield from observations_of(source)
+
+
+def _no(reason: Reason, detail: str) -> Rejection:
+    return Rejection(reason=reason, detail=detail)

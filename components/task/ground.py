@@ -1,0 +1,99 @@
+"""What all drafts on one kind of world share: its graph, reads and anchors, found once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from components.environment.engine import Outcome, execute
+from components.environment.state import WorldState
+from components.environment.world import World, build_world
+from components.records.frozen import JsonObject
+from components.records.system import System
+from components.records.world import WorldSpec
+from components.task.anchors import Anchor, find_anchors
+from components.task.graph import Place, ToolGraph, ToolShape, tool_graph
+from components.task.known import Known, known_in
+from components.task.reads import ReadCall, index_by_value, possible_reads
+
+_MAX_KEPT = 8
+_MAX_REMEMBERED = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """One kind of world, explored."""
+
+    world: World
+    graph: ToolGraph
+    reads: Mapping[str, Sequence[ReadCall]]
+    index: Mapping[tuple[Place, Any], Sequence[ReadCall]]
+    anchors: tuple[Anchor, ...]
+    titles: Mapping[str, str]
+    """Service -> its title."""
+    _seen: dict[Any, tuple[Any, Outcome, tuple[Known, ...]]] = field(default_factory=dict)
+
+    def executed(
+        self, state: WorldState, shape: ToolShape, arguments: JsonObject, step: str
+    ) -> tuple[Outcome, tuple[Known, ...]]:
+        """Execute a call; a read of a service in the same state is answered from memory."""
+        if shape.is_write:
+            outcome = execute(self.world, state, shape.service, shape.name, arguments)
+            return outcome, self._known(shape, step, outcome)
+        tables = state.services[shape.service]
+        key = (id(tables), shape.service, shape.name, step, arguments)
+        found = self._seen.get(key)
+        if found is None:
+            outcome = execute(self.world, state, shape.service, shape.name, arguments)
+            found = (tables, outcome, self._known(shape, step, outcome))
+            if len(self._seen) > _MAX_REMEMBERED:
+                self._seen.clear()
+            # The tables are kept beside the answer, so that their identity is never reused.
+            self._seen[key] = found
+        outcome = replace(found[1], state=state)
+        return outcome, found[2]
+
+    def _known(self, shape: ToolShape, step: str, outcome: Outcome) -> tuple[Known, ...]:
+        if not outcome.envelope["ok"]:
+            return ()
+        return tuple(known_in(self.graph, shape, step, outcome.envelope["data"]))
+
+
+_kept: list[tuple[tuple[Any, ...], WorldSpec, Ground]] = []
+
+
+def ground_of(system: System, spec: WorldSpec) -> Ground:
+    """Explore a world, or return what was found when the same artifacts were explored before."""
+    names = sorted({*spec.services, *spec.distractors})
+    parts = (
+        system.environment.reactions,
+        *(system.environment.blueprints[name] for name in names),
+        *(system.environment.seeds[name] for name in names),
+        *(system.reference.specs[name] for name in names),
+    )
+    for known, known_spec, ground in _kept:
+        if known_spec == spec and len(known) == len(parts) and all(map(_is, known, parts)):
+            return ground
+    ground = _explored(system, spec)
+    _kept.append((parts, spec, ground))
+    del _kept[:-_MAX_KEPT]
+    return ground
+
+
+def _is(left: object, right: object) -> bool:
+    return left is right
+
+
+def _explored(system: System, spec: WorldSpec) -> Ground:
+    world = build_world(system, spec)
+    graph = tool_graph(system, spec.services)
+    reads = {name: possible_reads(world, graph, name) for name in spec.services}
+    return Ground(
+        world=world,
+        graph=graph,
+        reads=reads,
+        index=index_by_value(tuple(call for calls in reads.values() for call in calls)),
+        anchors=find_anchors(world, graph, reads),
+        titles={name: system.reference.specs[name].title or name for name in spec.services},
+    )

@@ -1,0 +1,248 @@
+"""A walk in words: noun phrases for its rows and values, and one sentence for each of its writes.
+
+Owns what the request says. A row is named by what a person would call it, or by how it hangs
+together with such a row; a value that has to be read is described and never stated.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+
+from components.errors import SynthesisError
+from components.task.filling import Argument
+from components.task.graph import Place, Role, ToolGraph
+from components.task.ground import Ground
+from components.task.known import Known, RowKey, entity_of
+from components.task.phrases import OPTIONAL, phrases, slot_name
+from components.task.spans import Mark, Pieces, fill, flatten
+from components.task.walk import Walk, WalkStep
+
+_MAX_DEPTH = 6
+
+
+class Wording:
+    """Writes the request for one walk."""
+
+    def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
+        """Args: ground and walk as found; rng chooses among the variants of every phrase."""
+        self._graph: ToolGraph = ground.graph
+        self._titles: Mapping[str, str] = ground.titles
+        self._walk, self._rng = walk, rng
+        self._shown_by: dict[RowKey, WalkStep] = {}
+        self._short: dict[RowKey, Pieces] = {}
+        self._whole: dict[RowKey, Pieces] = {}
+        self._depth = 0
+        for step in walk.steps:
+            for fact in step.known:
+                self._shown_by.setdefault(fact.row, step)
+
+    def request(self) -> Pieces:
+        """Return the whole instruction."""
+        pieces: list[str | Mark] = []
+        for step in self._walk.steps:
+            if step.shape.is_write:
+                pieces += self._joined(pieces, self._sentence(step), step.name)
+        if self._walk.answer:
+            sentence = fill(self._choice("answers"), {"values": self._asked()})
+            pieces += [" ", Mark(("demand", "answer"), sentence)]
+        return pieces
+
+    def _asked(self) -> Pieces:
+        """Return the words for what the answer holds."""
+        walk = self._walk
+        facts = list(walk.answer.values())
+        if walk.first in facts and walk.again in facts:
+            noun = phrases().noun(walk.first.place)
+            template = self._choice("both").replace("{noun}", noun)
+            return fill(template, {"row": self._row(walk.first.row)})
+        listed: list[str | Mark] = []
+        for fact in facts:
+            if listed:
+                listed.append(" and ")
+            listed += self._noun_phrase(fact, "before" if fact == walk.first else "")
+        return listed
+
+    def _joined(self, before: Pieces, sentence: Pieces, step: str) -> Pieces:
+        if not before:
+            return [Mark(("demand", step), sentence)]
+        first, *rest = sentence
+        # Only words of a template are lowered: a name keeps its letters.
+        if isinstance(first, str) and self._rng.random() < 0.75:
+            sentence = [first[0].lower() + first[1:], *rest]
+            return [f" {self._choice('connectors')} ", Mark(("demand", step), sentence)]
+        return [" ", Mark(("demand", step), sentence)]
+
+    def _sentence(self, step: WalkStep) -> Pieces:
+        pointers = [item.parameter.pointer for item in step.arguments]
+        template = self._rng.choice(phrases().sentences(step.shape, pointers))
+        names = {slot_name(pointer) for pointer in pointers}
+        template = OPTIONAL.sub(lambda found: found[1] if found[2] in names else "", template)
+        # Words are made in the order in which they stand: the first mention is the full one.
+        order = sorted(
+            step.arguments,
+            key=lambda item: template.find(f"{{{slot_name(item.parameter.pointer)}}}"),
+        )
+        return fill(
+            template,
+            {slot_name(item.parameter.pointer): self._slot(step, item) for item in order},
+        )
+
+    def _slot(self, step: WalkStep, item: Argument) -> Pieces:
+        pointer = item.parameter.pointer
+        if item.template:
+            assert item.source is not None
+            words = phrases().slot(step.shape, pointer, is_fact=True, is_text=True)
+            return fill(words, {"": self._noun_phrase(item.source)})
+        if item.source is None and not item.parameter.names_row:
+            is_text = item.parameter.schema.get("type") == "string" and not (
+                "enum" in item.parameter.schema or "pattern" in item.parameter.schema
+            )
+            words = phrases().slot(step.shape, pointer, is_fact=False, is_text=is_text)
+            return fill(words, {"": [self._literal(step, item)]})
+        return self._value(step, item)
+
+    def _literal(self, step: WalkStep, item: Argument) -> Mark:
+        return Mark(("literal", step.name, item.parameter.pointer), [str(item.value)])
+
+    def _value(self, step: WalkStep, item: Argument) -> Pieces:
+        """Return the words for an argument that names a row or takes an observed value."""
+        place = item.parameter.place
+        if item.source is not None:
+            return self._reference(item.source, None if place is None else place.table)
+        assert place is not None
+        return self._by_literal(step, item, place)
+
+    def _by_literal(self, step: WalkStep, item: Argument, place: Place) -> Pieces:
+        means = self._graph.means(place)
+        end = place if place.field == entity_of(self._graph, place).key else means
+        template = self._rng.choice(phrases().row_by(end, self._titles.get(end.service, "")))
+        return fill(template, {"": [self._literal(step, item)]})
+
+    def _reference(self, fact: Known, wanted_table: str | None) -> Pieces:
+        """Return the words for what an observed value stands for."""
+        entity = entity_of(self._graph, fact.place)
+        is_again = fact.step == self._walk.again.step
+        if fact.place == fact.means or (
+            fact.place.field == entity.key and fact.place.table == wanted_table
+        ):
+            if fact.place.field in (entity.key, entity.title_field) or self._is_name(fact):
+                return self._row(fact.row)
+            return self._noun_phrase(fact)
+        is_outside = fact.means.service not in self._graph.blueprints
+        if is_outside or self._is_name(fact) or self._is_key(fact.means):
+            template = self._rng.choice(phrases().link(fact.place, is_then=is_again))
+            return fill(template, {"row": self._row(fact.row)})
+        return self._noun_phrase(fact)
+
+    def _is_key(self, place: Place) -> bool:
+        return place.field == entity_of(self._graph, place).key
+
+    def _is_name(self, fact: Known) -> bool:
+        """Return whether the value's meaning is a name that rows of its table are found by."""
+        return any(
+            parameter.role is not Role.SETS and parameter.place == fact.means
+            for tool in self._graph.of_service(fact.means.service)
+            for parameter in tool.parameters
+        )
+
+    def _noun_phrase(self, fact: Known, time: str = "") -> Pieces:
+        kind = time or ("then" if fact.step == self._walk.again.step else "plain")
+        template = self._choice(kind).replace("{noun}", phrases().noun(fact.place))
+        return fill(template, {"row": self._row(fact.row)})
+
+    def _row(self, row: RowKey) -> Pieces:
+        """Return the words for a row: whole at the first mention, short where that is clear."""
+        if row in self._short:
+            return self._short[row]
+        step = self._shown_by.get(row)
+        if step is None or self._depth > _MAX_DEPTH:
+            raise SynthesisError(f"no words for {row.service}.{row.table} {row.row_id}")
+        self._depth += 1
+        words = self._described(row, step)
+        self._depth -= 1
+        is_list = any(shown.is_list and shown.table == row.table for shown in step.shape.shown)
+        is_stated = any(item.source is None for item in step.arguments)
+        if (is_list or is_stated) and not step.shape.is_write:
+            words = [Mark(("referent", step.name), words)]
+        self._short[row] = self._shortened(row, words)
+        return words
+
+    def _shortened(self, row: RowKey, words: Pieces) -> Pieces:
+        plain = flatten(words)[0]
+        self._whole[row] = [plain]
+        if len(plain) <= 24 or not plain.startswith("the "):
+            return [plain]
+        if not any(other.table == row.table and other != row for other in self._shown_by):
+            return [f"that {phrases().table_noun(row.service, row.table)}"]
+        role = re.match(r"the (\w+) (?:of|on) ", plain)
+        if role is None:
+            return [plain]
+        short: Pieces = [f"that {role[1]}"]
+        for other, used in self._short.items():
+            if used == short:
+                # Two senders: neither is `that sender` from here on.
+                self._short[other] = self._whole[other]
+                return [plain]
+        return short
+
+    def _described(self, row: RowKey, step: WalkStep) -> Pieces:
+        if step.shape.is_write:
+            return [f"the new {phrases().table_noun(row.service, row.table)}"]
+        arguments = [item for item in step.arguments if item.parameter.place is not None]
+        naming = [item for item in arguments if item.parameter.names_row]
+        titles = [
+            item for item in arguments if not item.parameter.names_row and not _is_choice(item)
+        ]
+        states = [item for item in arguments if _is_choice(item)]
+        if not naming:
+            item = titles[0] if titles else states[0]
+            assert item.parameter.place is not None
+            return self._by_literal(step, item, item.parameter.place)
+        main, place = naming[0], naming[0].parameter.place
+        assert place is not None
+        if place.table != row.table:
+            place = self._linking(row, main) or place
+        is_own = place.table == row.table and self._graph.means(place) == place
+        is_key = place.field == entity_of(self._graph, place).key
+        if not titles and not states and (is_own or (main.source is None and is_key)):
+            return self._value(step, main)
+        template = self._rng.choice(phrases().reverse(place))
+        title: Pieces = ['"', self._literal(step, titles[0]), '"'] if titles else []
+        values: dict[str, Pieces] = {"title": title, "state": []}
+        values["row"] = self._person(step, main)
+        for item in states:
+            assert item.parameter.place is not None
+            if not phrases().is_adjective(item.parameter.place, str(item.value)):
+                raise SynthesisError(f"no words for {item.parameter.place} {item.value!r}")
+            values["state"] = [self._literal(step, item)]
+        names = {name for name, words in values.items() if words}
+        if (titles and "{title}" not in template) or (states and "{state}" not in template):
+            raise SynthesisError(f"no words for {place} with a title or a state")
+        template = OPTIONAL.sub(lambda found: found[1] if found[2] in names else "", template)
+        return fill(template, values)
+
+    def _person(self, step: WalkStep, item: Argument) -> Pieces:
+        """Return the words for the row that links to the described one."""
+        if item.source is not None:
+            return self._reference(item.source, None)
+        assert item.parameter.means is not None
+        template = self._rng.choice(phrases().row_by(item.parameter.means, ""))
+        return fill(template, {"": [self._literal(step, item)]})
+
+    def _linking(self, row: RowKey, item: Argument) -> Place | None:
+        """Return the field by which rows of this table link to what the argument names."""
+        fields = entity_of(self._graph, Place(row.service, row.table, "")).fields
+        for field in sorted(fields):
+            place = Place(row.service, row.table, field)
+            if self._graph.means(place) == item.parameter.means:
+                return place
+        return None
+
+    def _choice(self, name: str) -> str:
+        return self._rng.choice(list(phrases().stock(name)))
+
+
+def _is_choice(item: Argument) -> bool:
+    return "enum" in item.parameter.schema

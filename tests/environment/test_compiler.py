@@ -1,0 +1,385 @@
+"""Specs compiled without a model: what is plain works, what is not is quarantined, nothing raises.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from components.environment.compiler import compile_spec
+from components.environment.compiler_words import plural, read_name, singular, tokens
+from components.environment.engine import execute
+from components.environment.gates import admit_service
+from components.environment.listing import service_name, spec_from_listing
+from components.environment.sample_values import SchemaSampler
+from components.environment.state import rows_of
+from components.environment.world import World, build_service_world
+from components.errors import SpecError
+from components.records.base import to_json
+from components.records.blueprint import Blueprint, Operation, Quarantine, QuarantineReason
+from components.records.frozen import canonical_json, thaw
+from components.records.spec import ServiceSpec
+from tests.servers.notes_server import FIRST_PAGE, SECOND_PAGE
+
+NOW = "2026-03-02T09:00:00Z"
+SHARED = Path(
+    os.environ.get("SELVAGE_SHARED_DATA") or Path(__file__).parents[2].parent / "shared" / "data"
+)
+TEXT = {"type": "string"}
+
+
+def tool(name: str, /, *required: str, description: str = "", **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+def spec_of(*tools: dict[str, Any]) -> ServiceSpec:
+    return spec_from_listing("things", list(tools)).spec
+
+
+def notes() -> ServiceSpec:
+    tools = [item.model_dump(mode="json", by_alias=True) for item in FIRST_PAGE + SECOND_PAGE]
+    return spec_from_listing("notes", tools).spec
+
+
+def world_of(spec: ServiceSpec) -> World:
+    blueprint, seed, _ = compile_spec(spec)
+    return build_service_world(spec, blueprint, seed, NOW)
+
+
+def quarantine_of(name: str, *tools: dict[str, Any]) -> Quarantine:
+    blueprint, _, why = compile_spec(spec_of(*tools))
+    assert name not in blueprint.tools
+    assert why[name].startswith("quarantined")
+    return blueprint.quarantined[name]
+
+
+CREATE = tool("create_item", "title", title=TEXT, status={"type": "string", "enum": ["a", "b"]})
+GET = tool("get_item", "item_id", item_id=TEXT)
+LIST = tool("list_items")
+
+
+def test_plain_tools_of_the_notes_server_compile() -> None:
+    blueprint, seed, why = compile_spec(notes())
+
+    assert blueprint.inferred
+    assert {name: item.operation for name, item in blueprint.tools.items()} == {
+        "create_note": Operation.CREATE,
+        "get_note": Operation.GET,
+        "list_notes": Operation.LIST,
+        "search_notes": Operation.SEARCH,
+        "update_note": Operation.UPDATE,
+        "delete_note": Operation.DELETE,
+        "add_tag": Operation.APPEND,
+    }
+    assert blueprint.quarantined["search_web"].reason is QuarantineReason.EXTERNAL
+    assert blueprint.quarantined["import_notes_tree"].reason is QuarantineReason.UNCLEAR
+    assert sorted(why) == sorted(notes().tools)
+    assert why["get_note"] == "get: 'note_id' names one note"
+    assert len(seed.tables["note"]) == 6
+
+
+def test_compiled_tools_do_what_their_names_say() -> None:
+    world = world_of(notes())
+    arguments = {"title": "Bread", "body": "Flour and water", "tags": ["kitchen"]}
+
+    made = execute(world, world.initial, "notes", "create_note", arguments)
+    note_id = made.envelope["data"]["note"]["id"]
+    tagged = execute(world, made.state, "notes", "add_tag", {"note_id": note_id, "tag": "slow"})
+    again = execute(world, tagged.state, "notes", "add_tag", {"note_id": note_id, "tag": "slow"})
+    renamed = execute(
+        world, again.state, "notes", "update_note", {"note_id": note_id, "title": "Rye"}
+    )
+    found = execute(world, renamed.state, "notes", "search_notes", {"query": "FLOUR"})
+    drafts = execute(world, renamed.state, "notes", "list_notes", {"status": "final", "limit": 2})
+    gone = execute(world, renamed.state, "notes", "delete_note", {"note_id": note_id})
+    lost = execute(world, gone.state, "notes", "get_note", {"note_id": note_id})
+
+    assert [row["title"] for row in found.envelope["data"]["notes"]] == ["Rye"]
+    row = found.envelope["data"]["notes"][0]
+    assert row["tags"] == ("kitchen", "slow")
+    assert row["status"] == "draft"
+    assert row["body"] == "Flour and water"
+    assert drafts.envelope["data"]["total"] == 3
+    assert len(drafts.envelope["data"]["notes"]) == 2
+    assert lost.envelope["error"]["code"] == "not_found"
+
+
+def test_counted_ids_go_on_counting() -> None:
+    number = {"type": "integer"}
+    spec = spec_of(
+        CREATE, LIST, tool("get_item", "id", id=number), tool("delete_item", "id", id=number)
+    )
+    world = world_of(spec)
+
+    made = execute(world, world.initial, "things", "create_item", {"title": "x"})
+    got = execute(world, made.state, "things", "get_item", {"id": 7})
+
+    assert made.envelope["data"]["item"] == {"id": 7, "title": "x", "status": None}
+    assert got.envelope["data"]["item"]["title"] == "x"
+
+
+def test_rows_named_by_id_must_exist() -> None:
+    spec = spec_of(
+        tool("create_project", "name", name=TEXT),
+        tool("get_project", "project_id", project_id=TEXT),
+        tool("list_projects"),
+        tool("create_task", "project_id", "title", project_id=TEXT, title=TEXT),
+        tool("list_tasks", project_id=TEXT),
+    )
+    blueprint, seed, _ = compile_spec(spec)
+    world = build_service_world(spec, blueprint, seed, NOW)
+
+    bad = execute(world, world.initial, "things", "create_task", {"project_id": "?", "title": "t"})
+
+    assert bad.envelope["error"]["code"] == "not_found"
+    assert blueprint.entities["task"].fields["project_id"].link == "things.project"
+    projects = set(seed.tables["project"])
+    assert {row["project_id"] for row in seed.tables["task"].values()} <= projects
+
+
+def test_a_natural_key_is_given_and_unique() -> None:
+    spec = spec_of(
+        tool("create_page", "path", "content", path=TEXT, content=TEXT),
+        tool("read_page", "path", path=TEXT),
+        tool("list_pages"),
+    )
+    blueprint, _, _ = compile_spec(spec)
+    world = world_of(spec)
+    arguments = {"path": "/a", "content": "x"}
+
+    made = execute(world, world.initial, "things", "create_page", arguments)
+    again = execute(world, made.state, "things", "create_page", arguments)
+
+    assert blueprint.entities["page"].key == "path"
+    assert again.envelope["error"]["code"] == "conflict"
+
+
+@pytest.mark.parametrize(
+    ("name", "extra", "reason"),
+    [
+        ("run_query", tool("run_query", "sql", sql=TEXT), QuarantineReason.EXTERNAL),
+        (
+            "get_item_price",
+            tool("get_item_price", "item_id", item_id=TEXT),
+            QuarantineReason.EXTERNAL,
+        ),
+        (
+            "find_items",
+            tool("find_items", "query", query=TEXT, description="Find items in real-time"),
+            QuarantineReason.EXTERNAL,
+        ),
+        ("archive_item", tool("archive_item", "item_id", item_id=TEXT), QuarantineReason.UNCLEAR),
+        ("get_recent_items", tool("get_recent_items"), QuarantineReason.UNCLEAR),
+        ("list_boxes", tool("list_boxes"), QuarantineReason.UNCLEAR),
+        ("list_my_items", tool("list_my_items"), QuarantineReason.UNCLEAR),
+        (
+            "search_items",
+            tool("search_items", "query", query=TEXT, fuzziness=TEXT),
+            QuarantineReason.UNCLEAR,
+        ),
+        (
+            "delete_item",
+            tool("delete_item", "item_id", item_id=TEXT, force={"type": "boolean"}),
+            QuarantineReason.UNCLEAR,
+        ),
+        (
+            "delete_item",
+            tool(
+                "delete_item", "item_id", item_id=TEXT, description="Delete an item and its parts."
+            ),
+            QuarantineReason.UNCLEAR,
+        ),
+        ("delete_item", tool("delete_item"), QuarantineReason.UNCLEAR),
+        (
+            "update_item",
+            tool("update_item", "item_id", item_id=TEXT, data={"type": "object"}),
+            QuarantineReason.UNCLEAR,
+        ),
+        (
+            "update_item",
+            tool("update_item", "item_id", item_id=TEXT, title={"type": ["string", "integer"]}),
+            QuarantineReason.UNSUPPORTED_SCHEMA,
+        ),
+        (
+            "update_item",
+            tool("update_item", "item_id", item_id=TEXT, status={"type": "boolean"}),
+            QuarantineReason.UNCLEAR,
+        ),
+    ],
+)
+def test_what_is_not_plain_is_quarantined(
+    name: str, extra: dict[str, Any], reason: QuarantineReason
+) -> None:
+    found = quarantine_of(name, CREATE, GET, LIST, extra)
+
+    assert found.reason is reason
+    assert found.detail.endswith(".")
+
+
+def test_a_write_that_nothing_reads_is_quarantined() -> None:
+    found = quarantine_of("create_item", CREATE)
+
+    assert found.detail == "No tool that works reads items back."
+
+
+def test_a_nullable_field_is_cleared_only_by_an_explicit_null() -> None:
+    nullable = {"anyOf": [TEXT, {"type": "null"}]}
+    update = tool("update_item", "item_id", item_id=TEXT, owner=nullable, title=TEXT)
+    spec = spec_of(tool("create_item", "title", title=TEXT, owner=nullable), GET, LIST, update)
+    world = world_of(spec)
+    made = execute(world, world.initial, "things", "create_item", {"title": "x", "owner": "ada"})
+    item_id = made.envelope["data"]["item"]["id"]
+
+    kept = execute(world, made.state, "things", "update_item", {"item_id": item_id, "title": "y"})
+    cleared = execute(
+        world, made.state, "things", "update_item", {"item_id": item_id, "owner": None}
+    )
+
+    assert kept.envelope["data"]["item"]["owner"] == "ada"
+    assert cleared.envelope["data"]["item"]["owner"] is None
+
+
+def test_the_same_spec_compiles_to_the_same_bytes() -> None:
+    first, second = compile_spec(notes()), compile_spec(notes())
+
+    for left, right in zip(first[:2], second[:2], strict=True):
+        assert canonical_json(to_json(left)) == canonical_json(to_json(right))
+    assert first[2] == second[2]
+
+
+def test_no_real_listing_raises_and_no_tool_is_lost() -> None:
+    path = SHARED / "mcp_specs.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"no {path}: set SELVAGE_SHARED_DATA to the folder of the recorded listings")
+    servers = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    compiled = 0
+
+    for server in servers[::10]:
+        try:
+            spec = spec_from_listing(service_name(server["server"]), server["tools"]).spec
+        except SpecError:
+            continue
+        blueprint, seed, why = compile_spec(spec)
+        build_service_world(spec, blueprint, seed, NOW)
+        assert set(blueprint.tools) | set(blueprint.quarantined) == set(spec.tools) == set(why)
+        assert not set(blueprint.tools) & set(blueprint.quarantined)
+        compiled += 1
+
+    assert compiled > 40
+
+
+def test_hostile_schemas_never_raise() -> None:
+    rng = random.Random("hostile")
+    parts: list[Any] = [
+        None, True, False, {}, [], "string", {"$ref": "#"}, {"$ref": "#/properties/a"},
+        {"type": "array"}, {"type": ["string", "null"]}, {"anyOf": []}, {"enum": [None, 1, {}]},
+        {"type": "object", "properties": None}, {"allOf": [{"$ref": "#"}]}, {"const": {"a": [1]}},
+        {"type": "string", "pattern": "(?!x)y", "default": 3}, {"not": {}},
+        {"type": "integer", "default": "x"},
+    ]  # fmt: skip
+    names = (
+        "a", "item_id", "from", "class", "x-y", "a.b", "$now", "query", "limit", "title", "", "_id",
+        "model_config", "copy", "id", "row_key",
+    )  # fmt: skip
+    verbs = ("create_item", "get_item", "list_items", "update_item", "delete_item", "search_items")
+
+    for _ in range(150):
+        tools = []
+        for verb in verbs:
+            picked = rng.sample(names, 3)
+            properties = {name: rng.choice(parts) for name in picked}
+            schema = {"type": "object", "properties": properties, "required": picked[:1]}
+            tools.append({"name": verb, "inputSchema": schema})
+        spec = spec_from_listing("hostile", tools).spec
+        blueprint, seed, _ = compile_spec(spec)
+        admission = admit_service(spec, blueprint, seed)
+        for failure in admission.failures:
+            assert "crashed" not in failure.came
+
+
+def test_names_are_read_as_verb_and_noun() -> None:
+    def read(name: str) -> tuple[str, str, bool]:
+        reading = read_name(name, ())
+        return reading.verb, reading.noun, reading.is_plural
+
+    assert read("createCalendarEvent") == ("create", "calendar_event", False)
+    assert read("notes_list") == ("list", "note", True)
+    assert read("get-all-people") == ("get", "person", True)
+    assert read("get_user_by_email") == ("get", "user", False)
+    assert read_name("get_user_by_email", ()).by == "email"
+    assert read_name("crm_get_x", ("crm",)).noun == "x"
+    assert read_name("archive_note", ()).problem
+    assert tokens("HTTPServer2_x") == ("http", "server", "2", "x")
+    for one, many in [
+        ("entity", "entities"),
+        ("box", "boxes"),
+        ("person", "people"),
+        ("status", "statuses"),
+    ]:
+        assert plural(one) == many
+        assert singular(many) == one
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "pattern": r"^[A-Z]{2,4}-\d{3}(?:-v\d+)?$"},
+        {"type": "string", "pattern": r"^(high|low)$"},
+        {"type": "string", "minLength": 30},
+        {"type": "string", "maxLength": 3},
+        {"type": "string", "format": "date-time"},
+        {"type": "integer", "minimum": 5, "maximum": 6},
+        {"type": "integer", "exclusiveMinimum": 10, "multipleOf": 7},
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"type": "array", "items": {"type": "integer"}, "minItems": 3, "maxItems": 3},
+        {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True, "minItems": 2},
+        {"type": ["null", "string"]},
+        {"anyOf": [{"type": "null"}, {"type": "integer"}]},
+        {
+            "allOf": [
+                {"properties": {"a": {"type": "string"}}},
+                {"required": ["a"], "type": "object"},
+            ]
+        },
+        {"const": 4},
+        {
+            "$defs": {"t": {"type": "object", "properties": {"k": {"$ref": "#/$defs/t"}}}},
+            "$ref": "#/$defs/t",
+        },
+    ],
+)
+def test_drawn_values_fit_their_schema(schema: dict[str, Any]) -> None:
+    validator = jsonschema_rs.validator_for(schema)
+
+    for seed in range(20):
+        value = SchemaSampler(schema, random.Random(seed)).value(schema)
+        assert validator.is_valid(thaw(value)), value
+
+
+def test_seed_rows_fit_the_schemas_that_write_them() -> None:
+    code = {"type": "string", "pattern": r"^[A-Z]{3}\d{4}$"}
+    spec = spec_of(
+        tool("create_item", "code", "size", code=code, size={"type": "integer", "minimum": 90}),
+        tool("get_item", "item_id", item_id=TEXT),
+        tool("list_items"),
+    )
+    blueprint, seed, _ = compile_spec(spec)
+    world = build_service_world(spec, blueprint, seed, NOW)
+    validator = jsonschema_rs.validator_for(thaw(spec.tools["create_item"].input_schema))
+
+    for row in rows_of(world.initial, "things", "item").values():
+        assert validator.is_valid({"code": row["code"], "size": row["size"]})
+
+
+def test_a_blueprint_survives_json() -> None:
+    blueprint, _, _ = compile_spec(notes())
+
+    assert Blueprint.model_validate_json(blueprint.model_dump_json()) == blueprint
