@@ -10,27 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from attribution.facts import reviewed
-from attribution.interventions.budgets import oracle_meets_norm
+from attribution.interventions.budgets import oracle_meets_norm, plain_limits
 from attribution.interventions.gold import replay_gold, same_outcome
+from attribution.interventions.reading import broken_rendering
 from attribution.interventions.rescoring import (
     broken_criteria,
     broken_settings,
     decides_rightly,
     known_runs,
+    reference_rubric,
 )
 from attribution.interventions.runs import (
-    Arm,
     arm_of,
     first_difference,
+    oracle_run,
     play_on,
     replay,
     texts_of,
 )
-from attribution.records import AcceptanceCheck, AcceptanceRecord, Party
-from attribution.swap import identity_cached, swap
+from attribution.records import AcceptanceCheck, AcceptanceRecord, EvidenceKind, Party
+from attribution.swap import swap
 from components.artifacts import component_versions
 from components.environment.engine import execute
 from components.errors import SelvageError, SynthesisError
@@ -149,14 +150,10 @@ def affected_tasks(system: System, patch: Patch) -> tuple[str, ...]:
 def _unbuildable(system: System, tasks: Iterable[str]) -> str:
     for task_id in tasks:
         try:
-            _arm(system, task_id)
+            arm_of(system, task_id)
         except SynthesisError as error:
             return f"{task_id}: {error}"
     return ""
-
-
-def _arm(system: System, task_id: str) -> Arm:
-    return identity_cached(system, f"arm:{task_id}", lambda: arm_of(system, task_id))
 
 
 def _compared(
@@ -197,7 +194,7 @@ def _gold_answers(system: System, tasks: Sequence[str]) -> Count:
     cases = []
     for task_id in tasks:
         certificate = system.reference.certificates[task_id]
-        gold = replay_gold(_arm(system, task_id).world, certificate)
+        gold = replay_gold(arm_of(system, task_id).world, certificate)
         for name, step in zip(gold.names, gold.steps, strict=True):
             is_same = same_outcome(step.call, certificate.gold_run[name])
             cases.append((f"{task_id} {name}", is_same))
@@ -208,7 +205,7 @@ def _gold_passes(system: System, tasks: Sequence[str]) -> Count:
     """Certified calls that, executed, pass the stored rubric."""
     cases = []
     for task_id in tasks:
-        arm, certificate = _arm(system, task_id), system.reference.certificates[task_id]
+        arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
         state = arm.world.initial
         for name in sorted(certificate.gold_run):
             call = certificate.gold_run[name]
@@ -224,21 +221,20 @@ def _gold_passes(system: System, tasks: Sequence[str]) -> Count:
 
 
 def _promises(system: System, tasks: Sequence[str]) -> Count:
-    """Tasks in which nothing speaks against the environment."""
-    return _tally(
-        (
-            task_id,
-            not any(f.party is Party.ENVIRONMENT for f in reviewed(system, task_id, Party.TASK)),
-        )
-        for task_id in tasks
-    )
+    """Tasks in which nothing that is written or promised speaks against the environment."""
+    return _tally((task_id, not _against(system, task_id, Party.ENVIRONMENT)) for task_id in tasks)
 
 
 def _derivations(system: System, tasks: Sequence[str]) -> Count:
     """Tasks that fit their certified run."""
-    return _tally(
-        (task_id, not any(f.party is Party.TASK for f in reviewed(system, task_id, Party.TASK)))
-        for task_id in tasks
+    return _tally((task_id, not _against(system, task_id, Party.TASK)) for task_id in tasks)
+
+
+def _against(system: System, task_id: str, party: Party) -> bool:
+    # Recorded answers are counted by themselves, and asked in a review only where nothing else is in doubt.
+    return any(
+        fact.party is party and fact.kind is not EvidenceKind.GOLD_REPLAY
+        for fact in reviewed(system, task_id, Party.TASK)
     )
 
 
@@ -246,7 +242,7 @@ def _verdicts(system: System, tasks: Sequence[str]) -> Count:
     """Known runs (gold, nothing, mutants) that the stored rubric decides rightly."""
     cases = []
     for task_id in tasks:
-        arm, certificate = _arm(system, task_id), system.reference.certificates[task_id]
+        arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
         rubric = system.evaluator.rubrics.get(task_id)
         for run in known_runs(arm.world, certificate):
             is_right = rubric is not None and decides_rightly(
@@ -260,8 +256,9 @@ def _criteria(system: System, tasks: Sequence[str]) -> Count:
     """Rubrics, and the settings, that agree with what the certified runs make of them."""
     cases = [("settings", not broken_settings(system.evaluator.settings))]
     for task_id in tasks:
-        arm = _arm(system, task_id)
-        cases.append((task_id, not broken_criteria(system, arm.task, arm.world)))
+        arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
+        is_known = reference_rubric(arm.task, certificate, arm.world) is not None
+        cases.append((task_id, is_known and not broken_criteria(system, arm.task, arm.world)))
     return _tally(cases)
 
 
@@ -271,23 +268,19 @@ def _norm(system: System, tasks: Sequence[str]) -> Count:
     return _tally(
         (
             task_id,
-            oracle_meets_norm(
-                identity_cached(
-                    system, f"oracle:{task_id}", partial(play_on, _arm(system, task_id), ())
-                ),
-                limits,
-            ),
+            oracle_meets_norm(oracle_run(arm_of(system, task_id)), limits),
         )
         for task_id in tasks
     )
 
 
 def _harness(system: System, tasks: Sequence[str]) -> Count:
-    """Tasks in which nothing speaks against the harness."""
-    return _tally(
-        (task_id, not any(f.party is Party.HARNESS for f in reviewed(system, task_id)))
-        for task_id in tasks
-    )
+    """Tasks that the harness shows as it must, with limits at the norm."""
+    cases = []
+    for task_id in tasks:
+        arm = arm_of(system, task_id)
+        cases.append((task_id, not broken_rendering(arm) and not plain_limits(arm)))
+    return _tally(cases)
 
 
 _COUNTS: dict[str, Callable[[System, Sequence[str]], Count]] = {
@@ -311,7 +304,7 @@ def _examples(after: System, examples: Sequence[Example]) -> AcceptanceCheck:
         if trajectory.task_id not in after.tasks:
             continue
         try:
-            arm = _arm(after, trajectory.task_id)
+            arm = arm_of(after, trajectory.task_id)
         except SelvageError:
             cases.append((trajectory.rollout_id, False))
             continue

@@ -26,6 +26,7 @@ from attribution.interventions.runs import (
     Run,
     arm_of,
     first_difference,
+    oracle_run,
     play_on,
     replay,
     texts_of,
@@ -41,7 +42,6 @@ from attribution.records import (
     Verdict,
 )
 from attribution.remedies import Repaired, Suspect, repair_for_task, repaired_by
-from attribution.swap import identity_cached
 from components.errors import SelvageError, SynthesisError
 from components.records.system import System
 from components.records.trajectory import (
@@ -92,7 +92,7 @@ def attribute_trajectory(
 
 
 def _open_case(system: System, trajectory: Trajectory, scored: ScoredTrajectory) -> _Case:
-    arm = _arm(system, trajectory.task_id)
+    arm = arm_of(system, trajectory.task_id)
     repaired = repair_for_task(system, trajectory.task_id)
     known = {suspect.place for suspect in repaired.suspects}
     extra = tuple(
@@ -104,16 +104,12 @@ def _open_case(system: System, trajectory: Trajectory, scored: ScoredTrajectory)
         repaired = repair_for_task(system, trajectory.task_id, extra)
     return _Case(
         arm=arm,
-        clean=_arm(repaired.system, trajectory.task_id),
+        clean=arm_of(repaired.system, trajectory.task_id),
         repaired=repaired,
         trajectory=trajectory,
         scored=scored,
         texts=texts_of(trajectory),
     )
-
-
-def _arm(system: System, task_id: str) -> Arm:
-    return identity_cached(system, f"arm:{task_id}", lambda: arm_of(system, task_id))
 
 
 def _broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
@@ -123,11 +119,7 @@ def _broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
         for item in turn.observations
         if item.call is not None
     ]
-    promised = identity_cached(
-        arm.system,
-        f"promised:{arm.task.task_id}",
-        lambda: promised_reactions(arm.world, arm.system.reference.contract),
-    )
+    promised = promised_reactions(arm.world, arm.system.reference.contract)
     _final, steps = run_steps(arm.world, arm.world.initial, calls)
     return tuple(
         item
@@ -261,7 +253,7 @@ class _Case:
             return None
         try:
             system = repaired_by(self.arm.system, suspect.change)
-            return _arm(system, self.arm.task.task_id)
+            return arm_of(system, self.arm.task.task_id)
         except SelvageError:
             return None
 
@@ -278,9 +270,7 @@ class _Case:
 
     def _continued(self, arm: Arm, turns: int) -> Run:
         if turns == 0:
-            return identity_cached(
-                arm.system, f"oracle:{arm.task.task_id}", lambda: play_on(arm, ())
-            )
+            return oracle_run(arm)
         return play_on(arm, self.texts[:turns], self.trajectory.seed)
 
     def _replayed(self, arm: Arm) -> Run:

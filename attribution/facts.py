@@ -5,9 +5,9 @@ from __future__ import annotations
 from attribution.interventions.promises import check_step, promised_reactions, run_steps
 from attribution.interventions.reading import is_read
 from attribution.interventions.runs import Arm, arm_of
+from attribution.kept import kept
 from attribution.records import Evidence, EvidenceKind, Party
 from attribution.review import review_task
-from attribution.swap import identity_cached
 from components.errors import SynthesisError
 from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict
@@ -58,6 +58,4 @@ def reviewed(system: System, task_id: str, until: Party = Party.HARNESS) -> tupl
     """Return a task's review, made once for each system."""
     if until is Party.POLICY:
         until = Party.HARNESS
-    return identity_cached(
-        system, f"review:{task_id}:{until}", lambda: review_task(system, task_id, until)
-    )
+    return kept(f"review:{task_id}:{until}", (system,), lambda: review_task(system, task_id, until))

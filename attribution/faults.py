@@ -195,7 +195,7 @@ class _Planner:
                         values[field, value].add(task_id)
             kinds += [
                 _Kind(key=key, field=field, value=value, tasks=frozenset(tasks))
-                for (field, value), tasks in sorted(values.items(), key=str)
+                for (field, value), tasks in sorted(values.items(), key=lambda item: str(item[0]))
             ]
         self._rng.shuffle(kinds)
         return sorted(

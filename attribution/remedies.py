@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from attribution.change import Change, applicable, bind
 from attribution.facts import reviewed, still_holds
+from attribution.kept import kept
 from attribution.patchers.candidates import candidate_changes
 from attribution.records import Evidence, Party
 from attribution.review import places_of
-from attribution.swap import identity_cached, swap
+from attribution.swap import swap
 from components.errors import SelvageError
 from components.records.system import System
 
@@ -54,8 +55,8 @@ def repair_for_task(system: System, task_id: str, extra: Sequence[Evidence] = ()
         extra: further facts, that a rollout brought.
     """
     places = ",".join(sorted({item.place for item in extra}))
-    return identity_cached(
-        system, f"repair:{task_id}:{places}", lambda: _repair(system, task_id, tuple(extra))
+    return kept(
+        f"repair:{task_id}:{places}", (system,), lambda: _repair(system, task_id, tuple(extra))
     )
 
 
@@ -79,7 +80,7 @@ def _repair(system: System, task_id: str, extra: tuple[Evidence, ...]) -> Repair
 def repaired_by(system: System, change: Change) -> System:
     """Return the system with a change made: the same object for the same change, so that reviews are shared."""
     patch = bind(system, change)
-    return identity_cached(system, f"after:{patch.patch_id}", lambda: swap(system, patch))
+    return kept(f"after:{patch.patch_id}", (system,), lambda: swap(system, patch))
 
 
 def _remedy(
@@ -98,7 +99,7 @@ def _remedy(
         return ranked_changes(system, party, place, shown, tasks, 1) if shown else []
 
     if tasks:
-        for change in identity_cached(system, f"remedy:{place}", common):
+        for change in kept(f"remedy:{place}", (system,), common):
             review = reviewed(repaired_by(system, change), task_id, party)
             if not any(item.place == place for item in review):
                 return change

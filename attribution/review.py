@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attribution.evidence import evidence, place_of
-from attribution.interventions.budgets import tight_limits
+from attribution.interventions.budgets import plain_limits, tight_limits
 from attribution.interventions.derivation import broken_task
 from attribution.interventions.gold import GoldReplay, differing_rows, gold_evidence, replay_gold
 from attribution.interventions.promises import (
@@ -20,9 +20,9 @@ from attribution.interventions.promises import (
 )
 from attribution.interventions.reading import broken_rendering
 from attribution.interventions.rescoring import broken_criteria, broken_settings
-from attribution.interventions.runs import Arm, arm_of, play_on
+from attribution.interventions.runs import Arm, arm_of, oracle_run
+from attribution.kept import kept
 from attribution.records import Evidence, EvidenceKind, Party
-from attribution.swap import identity_cached
 from components.environment.world import build_world
 from components.errors import SynthesisError
 from components.records.frozen import FrozenDict
@@ -61,30 +61,40 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
             found += broken_criteria(system, task, arm.world)
     if depth >= _ORDER.index(Party.HARNESS):
         found += broken_rendering(arm)
+        found += plain_limits(arm)
         if not found:
-            found += tight_limits(arm, play_on(arm, ()))
+            found += tight_limits(arm, oracle_run(arm))
     return tuple(found)
 
 
 def review_environment(arm: Arm) -> tuple[Evidence, ...]:
     """Return what speaks against the environment, and against the task's own rows."""
     system, task = arm.system, arm.task
-    certificate = system.reference.certificates[task.task_id]
-    rows = differing_rows(system, task, arm.world)
-    if not rows:
-        rows = _promised_rows(arm)
-    replay = replay_gold(arm.world, certificate)
-    spec = _spec_evidence(arm, replay)
+    rows = differing_rows(system, task, arm.world) or _promised_rows(arm)
+    inputs = (system.environment, system.reference, task)
+    replay, spec = kept("gold and spec", inputs, lambda: _replayed(arm))
     reactions = [
         item
-        for item in broken_reactions(system)
+        for item in kept("reactions", inputs[:2], lambda: broken_reactions(system))
         if _is_active(system, task, str(item.data["reaction"]))
     ]
     answers: tuple[Evidence, ...] = ()
-    named = {item.call_index for item in spec if item.call_index is not None}
-    if replay.differs_at is not None and not rows and not named and not reactions:
+    if replay.differs_at is not None and not rows and not spec and not reactions:
         answers = _clock(arm) or gold_evidence(system, task, replay)
     return (*rows, *spec, *reactions, *answers)
+
+
+def _replayed(arm: Arm) -> tuple[GoldReplay, tuple[Evidence, ...]]:
+    """Play the certified calls again, and hold each against its documentation and the promised reactions."""
+    task, reference = arm.task, arm.system.reference
+    replay = replay_gold(arm.world, reference.certificates[task.task_id])
+    promised = promised_reactions(arm.world, reference.contract)
+    spec = tuple(
+        item
+        for index, step in enumerate(replay.steps)
+        for item in check_step(arm.world, promised, step, task_id=task.task_id, call_index=index)
+    )
+    return replay, spec
 
 
 def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:
@@ -96,27 +106,16 @@ def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:
         bare = world.model_copy(update={"overrides": FrozenDict()})
         return broken_rows(build_world(arm.system, bare), contract, Party.ENVIRONMENT)
 
-    seeds = identity_cached(arm.system, f"seeds:{','.join(names)}", of_seeds)
+    inputs = (arm.system.environment.seeds, contract)
+    seeds = kept(f"invariants of {','.join(names)}", inputs, of_seeds)
     if not world.overrides:
         return seeds
     own = broken_rows(arm.world, contract, Party.TASK, arm.task.task_id, world.overrides)
-    kept = [item for item in seeds if _key(item) not in world.overrides]
-    return (*kept, *own)
+    return (*(item for item in seeds if _key(item) not in world.overrides), *own)
 
 
 def _key(item: Evidence) -> str:
     return f"{item.data['service']}/{item.data['table']}/{item.data['row_id']}"
-
-
-def _spec_evidence(arm: Arm, replay: GoldReplay) -> tuple[Evidence, ...]:
-    promised = promised_reactions(arm.world, arm.system.reference.contract)
-    return tuple(
-        item
-        for index, step in enumerate(replay.steps)
-        for item in check_step(
-            arm.world, promised, step, task_id=arm.task.task_id, call_index=index
-        )
-    )
 
 
 def _is_active(system: System, task: Task, name: str) -> bool:

@@ -6,9 +6,8 @@ that is not touched, so that compiled services and worlds are shared too and ten
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import jsonpatch
 import jsonpointer
@@ -24,7 +23,6 @@ from components.records.system import System
 from components.records.task import Task
 from components.records.world import Reaction
 
-T = TypeVar("T")
 _FAMILIES: dict[str, tuple[Component, type[Record]]] = {
     "blueprint": (Component.ENVIRONMENT, Blueprint),
     "seed": (Component.ENVIRONMENT, SeedData),
@@ -179,22 +177,3 @@ def _with_body(system: System, artifact: str, body: Any) -> System:
 
 def _with(store: FrozenDict[str, Any], name: str, value: Any) -> FrozenDict[str, Any]:
     return FrozenDict({**store, name: value})
-
-
-_kept: OrderedDict[tuple[int, str], tuple[System, Any]] = OrderedDict()
-_MAX_KEPT = 16384
-
-
-def identity_cached(system: System, what: str, make: Callable[[], T]) -> T:
-    """Return something computed once for a system, by its identity; the system is held, so that an identity is
-    never reused while its result is."""
-    key = (id(system), what)
-    if key in _kept:
-        _kept.move_to_end(key)
-        found: T = _kept[key][1]
-        return found
-    value = make()
-    _kept[key] = (system, value)
-    while len(_kept) > _MAX_KEPT:
-        _kept.popitem(last=False)
-    return value

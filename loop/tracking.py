@@ -61,8 +61,9 @@ def _log_to_wandb(
     tables: Sequence[TrackedTable],
     folder: Path,
 ) -> str:
-    import wandb
+    import wandb  # costs half a second: only a round that is tracked pays for it
 
+    os.environ.setdefault("WANDB_DISABLE_WEAVE", "true")  # it would advertise itself on stderr
     mode = _mode(tracking)
     run = wandb.init(
         project=tracking.project,

@@ -10,6 +10,7 @@ from typing import Any
 from attribution.evidence import evidence, place_of
 from attribution.interventions.runs import Arm, Run, play_on
 from attribution.records import Evidence, EvidenceKind, Party
+from components.harness.oracle import write_calls
 from components.records.harness import Limits
 
 NORM_SHARE = 2
@@ -33,35 +34,48 @@ def oracle_meets_norm(run: Run, limits: Limits) -> bool:
     return run.passed is True and len(run.trajectory.turns) * NORM_SHARE <= limits.max_turns
 
 
+def plain_limits(arm: Arm) -> tuple[Evidence, ...]:
+    """Return the limits below the norm that show without a run of the oracle."""
+    limits = arm.system.harness.limits
+    found: list[tuple[str, int, str]] = []
+    if limits.max_invalid_turns < _MIN_INVALID_TURNS:
+        words = "one message that cannot be read ends the episode"
+        found.append(("max_invalid_turns", _MIN_INVALID_TURNS + 1, words))
+    certificate = arm.system.reference.certificates.get(arm.task.task_id)
+    calls = () if certificate is None else certificate.gold_run.values()
+    texts = [
+        write_calls([(f"{call.service}__{call.tool}", call.arguments)], "hermes") for call in calls
+    ]
+    longest = max(map(len, texts), default=0)
+    if limits.max_turn_tokens * _CHARS_PER_TOKEN < longest:
+        words = f"gold writes {longest} characters in one message"
+        found.append(("max_turn_tokens", longest, words))
+    return tuple(_against(arm, item) for item in found)
+
+
 def tight_limits(arm: Arm, normal: Run) -> tuple[Evidence, ...]:
-    """Return the limits that are below the norm for this task.
+    """Return the limits that keep the oracle from its norm.
 
     Args:
         arm: the system, all references but the harness's in place.
         normal: the oracle's run in it.
     """
     limits = arm.system.harness.limits
-    found: list[tuple[str, int, str]] = []
-    if limits.max_invalid_turns < _MIN_INVALID_TURNS:
-        words = "one message that cannot be read ends the episode"
-        found.append(("max_invalid_turns", _MIN_INVALID_TURNS + 1, words))
-    longest = max((len(turn.raw_text) for turn in normal.trajectory.turns), default=0)
-    if limits.max_turn_tokens * _CHARS_PER_TOKEN < longest:
-        words = f"gold writes {longest} characters in one message"
-        found.append(("max_turn_tokens", longest, words))
-    if not oracle_meets_norm(normal, limits):
-        found += _by_measuring(arm, limits)
-    return tuple(
-        evidence(
-            EvidenceKind.BUDGET,
-            Party.HARNESS,
-            place_of("harness", "limits", name),
-            f"harness limit {name} is {getattr(limits, name)}: {words}",
-            task_id=arm.task.task_id,
-            setting=name,
-            needed=needed,
-        )
-        for name, needed, words in found
+    if oracle_meets_norm(normal, limits):
+        return ()
+    return tuple(_against(arm, item) for item in _by_measuring(arm, limits))
+
+
+def _against(arm: Arm, finding: tuple[str, int, str]) -> Evidence:
+    name, needed, words = finding
+    return evidence(
+        EvidenceKind.BUDGET,
+        Party.HARNESS,
+        place_of("harness", "limits", name),
+        f"harness limit {name} is {getattr(arm.system.harness.limits, name)}: {words}",
+        task_id=arm.task.task_id,
+        setting=name,
+        needed=needed,
     )
 
 

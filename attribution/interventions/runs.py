@@ -6,9 +6,10 @@ Everything here is deterministic and never waits: the policies are scripts, the 
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from attribution.kept import kept
 from components.environment.engine import call_recorded
 from components.environment.state import WorldState
 from components.environment.world import World, build_world
@@ -27,6 +28,7 @@ from components.records.frozen import FrozenDict, JsonObject
 from components.records.system import System
 from components.records.task import Task
 from components.records.trajectory import CriterionScore, StopReason, Trajectory, Turn
+from components.records.world import WorldSpec
 
 T = TypeVar("T")
 _SILENCE = "That is all."
@@ -87,7 +89,13 @@ def arm_of(system: System, task_id: str) -> Arm:
         SynthesisError: its world cannot be built.
     """
     task = system.tasks[task_id]
-    return Arm(system=system, task=task, world=build_world(system, task.world))
+    return Arm(system=system, task=task, world=world_of(system, task.world))
+
+
+def world_of(system: System, spec: WorldSpec) -> World:
+    """Return a world, built once for all systems that share environment and specs. Raises SynthesisError."""
+    inputs = (system.environment, system.reference.specs, spec)
+    return kept("world", inputs, lambda: build_world(system, spec))
 
 
 def play(arm: Arm, policy: Policy, seed: int = 0) -> Run:
@@ -116,6 +124,15 @@ def play_on(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:
     oracle = OraclePolicy(arm.task)
     policy: Policy = PrefixPolicy(texts=tuple(texts), then=oracle) if texts else oracle
     return play(arm, policy, seed)
+
+
+def oracle_run(arm: Arm) -> Run:
+    """Return the oracle's run from the start, scored by this arm; made once for all evaluators."""
+    system = arm.system
+    inputs = (system.environment, system.reference.specs, system.harness, arm.task)
+    run = kept("oracle", inputs, lambda: play_on(arm, ()))
+    criteria, passed = score(arm, run.final, run.trajectory)
+    return replace(run, criteria=criteria, passed=passed)
 
 
 def replay(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:

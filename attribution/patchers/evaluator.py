@@ -8,8 +8,8 @@ from typing import Any
 from attribution.change import Change, put
 from attribution.evidence import pointer_of, split_place
 from attribution.interventions.rescoring import reference_rubric
+from attribution.interventions.runs import world_of
 from attribution.swap import body_of
-from components.environment.world import build_world
 from components.errors import SynthesisError
 from components.records.base import to_json
 from components.records.rubric import EvaluatorSettings
@@ -44,7 +44,7 @@ def evaluator_changes(system: System, place: str) -> Iterator[Change]:
     if family != "rubric" or task is None or certificate is None or body is None:
         return
     try:
-        rubric = reference_rubric(task, certificate, build_world(system, task.world))
+        rubric = reference_rubric(task, certificate, world_of(system, task.world))
     except SynthesisError:
         return
     if rubric is None:

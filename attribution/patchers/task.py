@@ -5,6 +5,7 @@ Candidates come smallest first; retiring the task is the last. Nothing here deci
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ from components.records.task import Certificate, Task
 from components.task.provenance import leaves
 
 _MISSING = object()
+_MIN_WORDS = 6
+"""Shortest text, in characters, that is taken to stand for the same value wherever it is written."""
 
 
 def task_changes(system: System, place: str, evidence: Sequence[Evidence]) -> Iterator[Change]:
@@ -85,21 +88,27 @@ class _Mender:
             )
 
     def _texts(self) -> Iterator[Change]:
-        """Put certified values back into the instruction, all spans moved along."""
-        body, lost = self._body, []
-        for source, wanted in self._sourced(body):
+        """Put certified values back into the instruction, all spans moved along.
+
+        Words that stand where a value was lost are taken to stand for it wherever they are written.
+        """
+        text, places = self._body["instruction"], {}
+        for source, wanted in self._sourced(self._body):
             if source.get("kind") != "instruction":
                 continue
-            span = (source["start"], source["end"])
-            text = text_of(wanted)
-            if body["instruction"][slice(*span)].casefold() != text.casefold():
-                lost.append((span, text))
-        if not lost:
+            words, value = text[source["start"] : source["end"]], text_of(wanted)
+            if not words or words.casefold() == value.casefold():
+                continue
+            spans = [found.span() for found in re.finditer(re.escape(words), text)]
+            whole = len(words) >= _MIN_WORDS
+            for span in spans if whole else [(source["start"], source["end"])]:
+                places[span] = value
+        if not places:
             return
-        steps = respelled_steps(body, [(*span, text) for span, text in dict(lost).items()])
-        words = ", ".join(repr(text) for _span, text in lost)
+        steps = respelled_steps(self._body, [(*span, value) for span, value in places.items()])
+        lost = ", ".join(sorted({repr(value) for value in places.values()}))
         yield self._change(
-            steps, f"the certified run needs {words}, and the instruction does not say it"
+            steps, f"the certified run needs {lost}; the instruction does not say it"
         )
 
     def _sourced(self, body: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:

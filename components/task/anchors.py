@@ -140,8 +140,6 @@ def _drawn_arguments(
             if item.pointer == leading:
                 arguments[leading] = first
             elif item.pointer in choices:
-                if not item.required and rng.random() < 0.5:
-                    continue
                 # What belongs together is more often asked for together, and easier to reach.
                 related = [] if item.means is None else near.get(item.means, [])
                 values = [value for value in related if value != first]
@@ -154,6 +152,10 @@ def _drawn_arguments(
                     return
                 arguments[item.pointer] = literal
         yield FrozenDict(arguments)
+        optional = [item.pointer for item in shape.parameters if not item.required]
+        for left_out in optional:
+            if left_out in arguments:
+                yield FrozenDict({k: v for k, v in arguments.items() if k != left_out})
 
 
 def reference_values(world: World, graph: ToolGraph, parameter: Parameter) -> list[Any]:

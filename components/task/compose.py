@@ -29,7 +29,9 @@ from components.task.walk import Walk, WalkSearch
 
 WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""
-_ANCHOR_TRIES = 14
+_ANCHORS_PER_KIND = 4
+_MAX_EXECUTED = 2400
+"""Calls executed for one draft before it is given up."""
 _MAX_WORLDS = 60
 """Sets of services that are looked at for one draft."""
 
@@ -152,8 +154,13 @@ def _drawn_walk(ground: Ground, length: int, rng: random.Random) -> Walk | None:
     rng.shuffle(kinds)
     # A choice of few values could be guessed: such turns come last.
     kinds.sort(key=lambda kind: by_kind[kind][0].is_choice)
-    for kind in kinds[:_ANCHOR_TRIES]:
-        walk = search.find(rng.choice(by_kind[kind]))
-        if walk is not None:
-            return walk
+    drawn = {kind: rng.sample(by_kind[kind], len(by_kind[kind])) for kind in kinds}
+    for turn in range(_ANCHORS_PER_KIND):
+        for kind in kinds:
+            if turn < len(drawn[kind]):
+                walk = search.find(drawn[kind][turn])
+                if walk is not None:
+                    return walk
+            if search.executed > _MAX_EXECUTED:
+                return None
     return None

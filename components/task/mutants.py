@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from components.environment.state import WorldState, rows_of
+from components.environment.state import WorldState, rows_of, state_hash
 from components.environment.world import World
 from components.evaluator.constraints import ArgumentConstraint, Constraint
 from components.evaluator.equivalence import values_match
@@ -291,6 +291,8 @@ class Mutants:
             line = derived_line(self._world, self._task, order)
             if line.answer != self._gold.answer or dict(line.arguments) != expected:
                 continue
+            if state_hash(line.final) != state_hash(self._gold.final):
+                continue  # The two act on one another: the request's order counts.
             yield self._mutant(
                 "other_order", f"{order[number]} first", True, line.final, line.answer
             )

@@ -26,7 +26,7 @@ from components.task.known import Known
 from components.task.provenance import shows
 from components.task.reads import ReadCall
 
-_BUDGET = 200
+_BUDGET = 140
 """Calls executed for one walk before it is given up."""
 _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
@@ -119,6 +119,7 @@ class WalkSearch:
         self._ground, self._graph = ground, ground.graph
         self._services = tuple(sorted(ground.reads))
         self._length, self._rng = length, rng
+        self.executed = 0
         self._filler = Filler(ground.world, ground.graph, rng)
 
     def find(self, anchor: Anchor) -> Walk | None:
@@ -138,6 +139,7 @@ class WalkSearch:
             if self._left <= 0:
                 return None
             self._left -= 1
+            self.executed += 1
             after = self._stepped(node, shape, arguments, call, phase)
             found = None if after is None else self._extend(after)
             if found is not None:
