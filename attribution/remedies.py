@@ -64,8 +64,12 @@ def _repair(system: System, task_id: str, extra: tuple[Evidence, ...]) -> Repair
     suspects: dict[str, Suspect] = {}
     current = system
     while len(suspects) < _MAX_DEFECTS:
-        found = (*reviewed(current, task_id), *extra)
-        places = {key: facts for key, facts in places_of(found).items() if key[1] not in suspects}
+        places = {}
+        for until in _ORDER:  # a later component is looked at only when nothing speaks against the earlier
+            found = (*reviewed(current, task_id, until), *extra)
+            places = {key: said for key, said in places_of(found).items() if key[1] not in suspects}
+            if places:
+                break
         if not places:
             break
         party, place = min(places, key=lambda key: (_ORDER.index(key[0]), key[1]))

@@ -130,6 +130,6 @@ def _compiled(config: RunConfig, console: Console, refused: dict[str, str]) -> l
         candidates.append(
             Candidate(spec=server.spec, blueprint=blueprint, seed=seed, is_compiled=True)
         )
-        offered = len(blueprint.tools) - len(blueprint.quarantined)
+        offered = len(set(blueprint.tools) - set(blueprint.quarantined))
         console.line(f"service {name}: {offered} of {len(server.spec.tools)} tools compiled")
     return candidates

@@ -79,7 +79,7 @@ def _anchors_of(
     change: RowChange,
     reads: Mapping[str, Sequence[ReadCall]],
 ) -> Iterator[Anchor]:
-    if change.before is None or change.after is None or change.service not in graph.blueprints:
+    if change.before is None or change.after is None or change.service not in reads:
         return
     row = RowKey(change.service, change.table, change.row_id)
     entity = entity_of(graph, Place(change.service, change.table, ""))
@@ -161,7 +161,7 @@ def _drawn_arguments(
 def reference_values(world: World, graph: ToolGraph, parameter: Parameter) -> list[Any]:
     """Return the values that a reference can take: those of the rows that it must name, sorted."""
     place = parameter.place if parameter.role is Role.SELECTS else parameter.means
-    if place is None or place.service not in graph.blueprints:
+    if place is None or place.service not in world.services:
         return []
     entity = graph.blueprints[place.service].entities[place.table]
     kind = entity.fields[place.field].type

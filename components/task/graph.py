@@ -112,6 +112,7 @@ class ToolGraph:
 
     tools: Mapping[tuple[str, str], ToolShape]
     blueprints: Mapping[str, Blueprint]
+    """Of the whole system: links may lead to services that are not in the graph."""
 
     def means(self, place: Place) -> Place:
         """Return the field that a place stands for, through its links."""
@@ -124,9 +125,10 @@ class ToolGraph:
 
 def tool_graph(system: System, services: tuple[str, ...]) -> ToolGraph:
     """Build the graph over the offered tools of `services`."""
-    blueprints = {name: system.environment.blueprints[name] for name in sorted(services)}
+    blueprints = system.environment.blueprints
     tools: dict[tuple[str, str], ToolShape] = {}
-    for service, blueprint in blueprints.items():
+    for service in sorted(services):
+        blueprint = blueprints[service]
         spec = system.reference.specs[service]
         for name, tool in sorted(blueprint.tools.items()):
             if name not in blueprint.quarantined and name in spec.tools:

@@ -18,6 +18,8 @@ from components.task.known import Known, known_in
 from components.task.reads import ReadCall, index_by_value, possible_reads
 
 _MAX_KEPT = 8
+_REACH = 3
+"""Reads from the first call of a walk to a value that its turn needs."""
 _MAX_REMEMBERED = 50_000
 
 
@@ -32,7 +34,23 @@ class Ground:
     anchors: tuple[Anchor, ...]
     titles: Mapping[str, str]
     """Service -> its title."""
+    _beginnings: dict[tuple[Place, Any], Mapping[ReadCall, int]] = field(default_factory=dict)
     _seen: dict[Any, tuple[Any, Outcome, tuple[Known, ...]]] = field(default_factory=dict)
+
+    def beginnings(self, means: Place, value: Any) -> Mapping[ReadCall, int]:
+        """Return the reads that a walk can begin with to find this value, and how soon they do."""
+        key = (means, value)
+        if key not in self._beginnings:
+            found: dict[ReadCall, int] = {}
+            seen: set[ReadCall] = set()
+            keys = {key}
+            for hop in range(_REACH):
+                calls = {call for wanted in keys for call in self.index.get(wanted, ())} - seen
+                seen |= calls
+                found.update({call: hop for call in calls if call.can_begin})
+                keys = {taken for call in calls for taken in call.takes}
+            self._beginnings[key] = found
+        return self._beginnings[key]
 
     def executed(
         self, state: WorldState, shape: ToolShape, arguments: JsonObject, step: str

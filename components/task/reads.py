@@ -23,9 +23,10 @@ from components.task.known import Known, RowKey, known_in
 from components.task.provenance import assemble
 
 _MAX_PAIRED_ROWS = 80
+_MAX_WORDS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReadCall:
     """One read with its arguments, and what it shows at the start of the world."""
 
@@ -148,8 +149,9 @@ def _pairs(
             for row, words in told[:_MAX_PAIRED_ROWS]:
                 value = row.get(first.place.field)
                 common = [word for word in words if shared[word] > 1]
-                if isinstance(value, str) and value and common:
-                    yield FrozenDict({first.pointer: value, second.pointer: common[0]})
+                if isinstance(value, str) and value:
+                    for word in common[:_MAX_WORDS]:
+                        yield FrozenDict({first.pointer: value, second.pointer: word})
 
 
 def _words_of(parameter: Parameter, value: Any) -> list[str]:
@@ -158,7 +160,7 @@ def _words_of(parameter: Parameter, value: Any) -> list[str]:
         return []
     if "enum" in parameter.schema:
         return [value] if _is_word(value) else []
-    words = {word.lower() for word in re.findall(r"[A-Za-z]{5,}", value)}
+    words = {word.lower() for word in re.findall(r"[A-Za-z]{4,}", value)}
     return sorted(words, key=lambda word: (-len(word), word))
 
 

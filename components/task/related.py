@@ -24,7 +24,8 @@ class Neighbourhood:
         self._tables: dict[tuple[str, str], list[JsonObject]] = {}
         self._means: dict[tuple[str, str, str], Place] = {}
         self._by_value: dict[tuple[Place, Any], list[tuple[str, str, int]]] = defaultdict(list)
-        for service, blueprint in sorted(graph.blueprints.items()):
+        for service in sorted(state.services):
+            blueprint = graph.blueprints[service]
             for table, entity in sorted(blueprint.entities.items()):
                 rows = list(rows_of(state, service, table).values())
                 self._tables[service, table] = rows

@@ -125,7 +125,11 @@ class WalkSearch:
     def find(self, anchor: Anchor) -> Walk | None:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
         self._anchor, self._left = anchor, _BUDGET
+        begin = self._beginnings(anchor)
+        if not begin:
+            return None
         self._relevant = self._relevant_reads(anchor)
+        self._begin = begin
         return self._extend(_Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
     def _extend(self, node: _Node) -> Walk | None:
@@ -178,12 +182,10 @@ class WalkSearch:
     def _leading_reads(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         last = node.steps[-1].shape.service if node.steps else ""
         have = {(fact.means, fact.value) for fact in known}
-        for distance, call in self._relevant:
+        for distance, call in self._relevant if node.steps else self._begin:
             if call.shape.service == last or not call.needs <= have:
                 continue
             if node.steps and not (call.takes & have):
-                continue
-            if not node.steps and not call.can_begin:
                 continue
             if any(step.shape is call.shape and _same(step, call) for step in node.steps):
                 continue
@@ -359,6 +361,24 @@ class WalkSearch:
             and not (field.free_text and fact.place.field != entity.title_field)
             and not is_internal(self._graph.blueprints, fact.place)
         )
+
+    def _beginnings(self, anchor: Anchor) -> list[tuple[float, ReadCall]]:
+        """Return the reads from which all that the turn needs can be found, and how far it is."""
+        wanted = {
+            (item.means, anchor.arguments[item.pointer])
+            for item in anchor.trigger.parameters
+            if item.pointer in anchor.arguments and item.names_row and not item.is_natural
+        }
+        wanted |= {need for call in anchor.again[:1] for need in call.needs}
+        ways = [self._ground.beginnings(*key) for key in sorted(wanted, key=str)]  # type: ignore[arg-type]
+        if not ways:
+            return [(0.0, call) for call in anchor.first_reads if call.can_begin]
+        return [
+            (0.5 * max(way[call] for way in ways), call)
+            for name in self._services
+            for call in self._ground.reads[name]
+            if all(call in way for way in ways)
+        ]
 
     def _relevant_reads(self, anchor: Anchor) -> tuple[tuple[int, ReadCall], ...]:
         """Return the reads that lead to what the turn needs, with their distance from it."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from components.errors import SynthesisError
 from components.task.filling import Argument
-from components.task.graph import Place, Role, ToolGraph
+from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, entity_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
@@ -123,32 +123,37 @@ class Wording:
     def _reference(self, fact: Known, wanted_table: str | None) -> Pieces:
         """Return the words for what an observed value stands for."""
         entity = entity_of(self._graph, fact.place)
-        is_again = fact.step == self._walk.again.step
-        if fact.place == fact.means or (
+        is_own = fact.place == fact.means or (
             fact.place.field == entity.key and fact.place.table == wanted_table
-        ):
-            if fact.place.field in (entity.key, entity.title_field) or self._is_name(fact):
-                return self._row(fact.row)
+        )
+        if not self._names_row(fact):
             return self._noun_phrase(fact)
-        is_outside = fact.means.service not in self._graph.blueprints
-        if is_outside or self._is_name(fact) or self._is_key(fact.means):
-            template = self._rng.choice(phrases().link(fact.place, is_then=is_again))
-            return fill(template, {"row": self._row(fact.row)})
-        return self._noun_phrase(fact)
+        if is_own:
+            return self._row(fact.row)
+        template = self._rng.choice(phrases().link(fact.place, is_then=self._is_new(fact)))
+        return fill(template, {"row": self._row(fact.row)})
 
-    def _is_key(self, place: Place) -> bool:
-        return place.field == entity_of(self._graph, place).key
+    def _names_row(self, fact: Known) -> bool:
+        """Return whether the value's meaning is a key, or a name that rows are called by."""
+        end = fact.means
+        entity = entity_of(self._graph, end)
+        return end.field == entity.key or is_natural(self._graph.blueprints, end)
 
-    def _is_name(self, fact: Known) -> bool:
-        """Return whether the value's meaning is a name that rows of its table are found by."""
+    def _is_new(self, fact: Known) -> bool:
+        """Return whether a reaction of the walk made the value before it was read."""
         return any(
-            parameter.role is not Role.SETS and parameter.place == fact.means
-            for tool in self._graph.of_service(fact.means.service)
-            for parameter in tool.parameters
+            change.cause.startswith("reaction:")
+            and (change.service, change.table, change.row_id)
+            == (fact.row.service, fact.row.table, fact.row.row_id)
+            and change.before is not None
+            and change.before.get(fact.place.field) != fact.value
+            and step.name < fact.step
+            for step in self._walk.steps
+            for change in step.changes
         )
 
     def _noun_phrase(self, fact: Known, time: str = "") -> Pieces:
-        kind = time or ("then" if fact.step == self._walk.again.step else "plain")
+        kind = time or ("then" if self._is_new(fact) else "plain")
         template = self._choice(kind).replace("{noun}", phrases().noun(fact.place))
         return fill(template, {"row": self._row(fact.row)})
 
