@@ -224,7 +224,7 @@ class _Case:
             turns = self._continued(arm, lost - 1).trajectory.turns
             return len(turns) >= lost and what_was_read(turns[lost - 1]) == recorded
 
-        if not recorded or not writes_it(self.arm):
+        if not writes_it(self.arm):
             return []
         return self._those(lambda arm: not writes_it(arm))
 

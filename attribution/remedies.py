@@ -65,7 +65,9 @@ def _repair(system: System, task_id: str, extra: tuple[Evidence, ...]) -> Repair
     current = system
     while len(suspects) < _MAX_DEFECTS:
         places = {}
-        for until in _ORDER:  # a later component is looked at only when nothing speaks against the earlier
+        for (
+            until
+        ) in _ORDER:  # a later component is looked at only when nothing speaks against the earlier
             found = (*reviewed(current, task_id, until), *extra)
             places = {key: said for key, said in places_of(found).items() if key[1] not in suspects}
             if places:

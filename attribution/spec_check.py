@@ -34,7 +34,7 @@ class Violation:
     """One way in which a call broke its documentation."""
 
     part: str
-    """`checks`, `effects`, `query`, `result` or `schema`: the part of the tool that is at fault."""
+    """`lookups`, `checks`, `effects`, `query`, `result` or `schema`: the part of the tool that is at fault."""
     rule: str
     """Name of the rule, effect or return that it breaks; empty for a general law."""
     statement: str
@@ -104,7 +104,7 @@ class _Check:
             if code not in codes:
                 rule = sorted(breaches)[0]
                 yield Violation(
-                    part="checks",
+                    part="lookups" if codes == [ErrorCode.NOT_FOUND.value] else "checks",
                     rule=rule,
                     statement=f"the rule {self._spec.rules[rule].text!r} does not hold, and the answer is "
                     f"{'a success' if code is None else code}",
@@ -115,7 +115,7 @@ class _Check:
         if code is not None:
             if self._spec.complete:
                 yield Violation(
-                    part="checks",
+                    part="lookups" if code == ErrorCode.NOT_FOUND.value else "checks",
                     rule="",
                     statement=f"the call is refused with {code} though every written rule holds",
                     found=thaw(self._call.envelope.get("error")),
@@ -316,7 +316,7 @@ class _Check:
             problem = f"{wrong[0][key]} is shown with other values"
         if problem:
             yield Violation(
-                part="query" if "shown with" not in problem else "result",
+                part="result" if rows is None or "shown with" in problem else "query",
                 rule=name,
                 statement=f"{written.text!r}: {problem}",
                 expected=sorted(expected),

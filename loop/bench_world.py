@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,13 @@ class BenchWorldSettings:
 
 QUICK = BenchWorldSettings(sessions=16, calls=5, episodes=200, repeats=2, peer=False)
 """A few seconds: shows that everything runs, decides nothing."""
+
+
+def settings_of(scale: str, seed: int) -> BenchWorldSettings:
+    """Return what one of the scales `smoke`, `small` and `full` measures."""
+    if scale == "smoke":
+        return replace(QUICK, seed=seed)
+    return BenchWorldSettings(repeats=25 if scale == "full" else 9, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ PolicyFor = Callable[[Task, int], Policy]
 
 @asynccontextmanager
 async def open_policy(config: PolicyConfig) -> AsyncIterator[PolicyFor]:
-    """Yield what gives each rollout its policy. A model's client is shared, and closed at the end."""
+    """Yield what gives each rollout its policy; a model's client is shared and closed at the end."""
     match config:
         case ScriptedPolicyConfig():
             rates = config.error_rates
@@ -25,6 +25,6 @@ async def open_policy(config: PolicyConfig) -> AsyncIterator[PolicyFor]:
         case OpenAIPolicyConfig():
             shared = OpenAIPolicy(config)
             try:
-                yield lambda task, seed: shared
+                yield lambda _task, _seed: shared
             finally:
                 await shared.aclose()

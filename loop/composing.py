@@ -6,14 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from components.task.compose import ComposedTask, compose_task
-
 from components.errors import ConfigError
 from components.records.base import to_json
 from components.records.frozen import FrozenDict
 from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
+from components.task.compose import ComposedTask, compose_task
 from loop.context import RoundContext
 
 DUPLICATE = "duplicate"
@@ -113,5 +112,6 @@ def _too_few(found: int, wanted: int, drafted: int, rejected: Counter[str]) -> s
     reasons = ", ".join(f"{reason} {count}" for reason, count in rejected.most_common(3))
     return (
         f"only {found} of {wanted} tasks could be made in {drafted} drafts ({reasons}); lower "
-        "task.count, change task.k or task.walk_length, or raise task.max_drafts_per_task"
+        "task.count, change task.k, task.walk_length or task.domains, or raise "
+        "task.max_drafts_per_task, and give run= another name: this run keeps its configuration"
     )

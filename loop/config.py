@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from attribution.config import AttributionConfig, FaultsConfig
 from components.environment.config import EnvironmentConfig
@@ -120,25 +120,6 @@ class RunConfig(Config):
     """Defects that are planted on purpose."""
     tracking: TrackingConfig
     """Where metrics go."""
-
-    @model_validator(mode="after")
-    def _tasks_fit_the_services(self) -> RunConfig:
-        if self.environment.mcp_config is not None:
-            return self  # services come from outside: composing will say what does not fit
-        services = set(self.environment.services)
-        for domain in self.task.domains:
-            if domain not in services:
-                raise ValueError(
-                    f"task.domains must name services of environment.services (got '{domain}', "
-                    f"there are {', '.join(sorted(services))}); drop it, or add it there"
-                )
-        available = len(set(self.task.domains) or services)
-        if self.task.k > available:
-            raise ValueError(
-                f"task.k must be <= the number of services to draw from (got {self.task.k} "
-                f"and {available}); set task.k={available} or name more services"
-            )
-        return self
 
 
 def sizes_of(config: RunConfig) -> Sizes:

@@ -127,15 +127,15 @@ class Ledger:
                 "run +round=0 first"
             )
         path = self.round_path(number)
-        self._refuse_changed_config(number, config)
         manifest = self.manifest(number)
         parent_hash = None if parent is None else hash_record(parent)
-        if manifest is None:
+        if manifest is None or not self._has_begun(path, manifest):
             manifest = self._first_manifest(number, config, parent, parent_hash)
-            if not (path / "config.json").exists():
-                write_atomic(path / "config.json", pretty_json(to_json(config)), point="config")
+            write_atomic(path / "config.json", pretty_json(to_json(config)), point="config")
             write_atomic(path / "manifest.json", pretty_json(to_json(manifest)), point="manifest")
-        elif manifest.parent != parent_hash:
+        else:
+            self._refuse_changed_config(number, config)
+        if manifest.parent != parent_hash:
             raise LedgerError(
                 f"{path / 'manifest.json'} was made after another round {number - 1} than the one "
                 f"that is there; restore {self.round_path(number - 1)} from a copy, or give run= "
@@ -146,10 +146,18 @@ class Ledger:
         with UnitLog(path / "units.sqlite") as units:
             yield RoundFolder(path, self.store, manifest, units)
 
+    @staticmethod
+    def _has_begun(path: Path, manifest: Manifest) -> bool:
+        """Return whether a round has done anything; until then its configuration is not fixed."""
+        if manifest.stages or manifest.status == "finished":
+            return True
+        if not (path / "units.sqlite").exists():
+            return False
+        with UnitLog(path / "units.sqlite") as units:
+            return not units.is_empty
+
     def _refuse_changed_config(self, number: int, config: Record) -> None:
         path = self.round_path(number) / "config.json"
-        if not path.exists() and not (path.parent / "manifest.json").exists():
-            return
         changes = config_changes(read_json(path), to_json(config))
         if changes:
             listed = ", ".join(shown_change(change) for change in changes)

@@ -12,7 +12,6 @@ from typing import Any
 
 from attribution.accept import Example, accepted_system, decide
 from attribution.patchers.propose import propose
-
 from attribution.records import AcceptanceRecord, FailureMode, Party
 from components.records.base import Record, to_json
 from components.records.patch import Patch

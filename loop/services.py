@@ -79,6 +79,7 @@ def build_services(config: RunConfig, console: Console) -> Services:
         raise ConfigError(
             "no service was admitted; name some in environment.services or environment.mcp_config"
         )
+    _check_tasks_fit(config, specs)
     environment = Environment(
         blueprints=FrozenDict(blueprints), seeds=FrozenDict(seeds), reactions=load_reactions()
     )
@@ -90,6 +91,30 @@ def build_services(config: RunConfig, console: Console) -> Services:
         refused=refused,
         gate_tests=tests,
     )
+
+
+def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
+    """Refuse settings of `task` that no draft could meet, before any draft is made."""
+    known = sorted({*specs, *(spec.domain for spec in specs.values())})
+    wanted = config.task.domains
+    for name in wanted:
+        if name not in known:
+            near = nearest(name, known) or known[0]
+            raise ConfigError(
+                f"task.domains: there is no domain or service '{name}' "
+                f"(known: {', '.join(known)}); did you mean '{near}'?"
+            )
+    fitting = [
+        name
+        for name, spec in specs.items()
+        if not wanted or name in wanted or spec.domain in wanted
+    ]
+    if config.task.k > len(fitting):
+        raise ConfigError(
+            f"task.k must be <= the number of services to draw from (got {config.task.k}, there "
+            f"are {len(fitting)}: {', '.join(sorted(fitting))}); set task.k={len(fitting)} or "
+            "name more services"
+        )
 
 
 def _builtin(name: str) -> Candidate:

@@ -67,6 +67,13 @@ class UnitLog:
             units[key] = json.loads(body)
         return units
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no unit of any stage is done."""
+        with self._readable():
+            found = self._database.execute("SELECT 1 FROM units LIMIT 1").fetchone()
+        return found is None
+
     def put(self, stage: str, key: str, body: Any) -> None:
         """Keep one unit; it is on disk when this returns."""
         self.put_many(stage, {key: body})

@@ -122,7 +122,9 @@ class _Writer:
             if part == "effects":
                 yield from self._effects([rule] if rule in self._spec.effects else [])
                 yield from self._extra_effects(item.data.get("found"))
-            elif part == "checks":
+            elif part in ("lookups", "checks"):
+                if part == "lookups":
+                    yield from self.lookups()
                 yield from self._check(rule, item.data.get("found"))
             elif part in ("query", "result"):
                 yield from self._returns([rule] if rule in self._spec.returns else [])

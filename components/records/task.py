@@ -153,5 +153,5 @@ class RejectedDraft(Record):
 
     draft_id: str
     reason: str
-    """From a closed list in `components.task.config`."""
+    """From the closed list in `components.task.reasons`."""
     detail: str

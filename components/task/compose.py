@@ -7,9 +7,7 @@ end is a rejected draft with a reason of `components.task.reasons`, never an exc
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Protocol
 
 from components.environment.reactions import services_named
@@ -30,10 +28,12 @@ from components.task.walk import Walk, WalkSearch
 WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""
 _ANCHORS_PER_KIND = 4
-_MAX_EXECUTED = 2400
+_MAX_EXECUTED = 1300
 """Calls executed for one draft before it is given up."""
-_MAX_WORLDS = 60
-"""Sets of services that are looked at for one draft."""
+_MAX_TRIED = 2
+"""Sets of services that one draft looks for a walk in."""
+_DRAWS = 12
+"""Sets of services that are drawn for one draft."""
 
 
 class TaskSettings(Protocol):
@@ -83,19 +83,24 @@ def compose_task(
 def _drafted(
     system: System, settings: TaskSettings, draft_seed: int, rng: random.Random
 ) -> ComposedTask | Rejection:
-    spec = _drawn_world(system, settings, rng)
-    if isinstance(spec, Rejection):
-        return spec
-    ground = ground_of(system, spec)
-    if not ground.anchors:
-        return Rejection(reason=Reason.NO_REACTION, detail=", ".join(spec.services))
-    walk = _drawn_walk(ground, settings.walk_length, rng)
-    if walk is None:
-        return Rejection(
-            reason=Reason.NO_PATH,
-            detail=f"{', '.join(spec.services)}: no walk of {settings.walk_length} calls found",
-        )
-    task = author_task(ground, walk, spec, draft_seed, rng)
+    specs = _drawn_worlds(system, settings, rng)
+    if isinstance(specs, Rejection):
+        return specs
+    for spec in specs:
+        ground = ground_of(system, spec)
+        walk = _drawn_walk(ground, settings.walk_length, rng)
+        if walk is not None:
+            return _certified(system, ground, walk, spec, draft_seed, rng)
+    tried = "; ".join(" ".join(spec.services) for spec in specs)
+    return Rejection(
+        reason=Reason.NO_PATH, detail=f"no walk of {settings.walk_length} calls found in {tried}"
+    )
+
+
+def _certified(
+    system: System, ground: Ground, walk: Walk, spec: WorldSpec, seed: int, rng: random.Random
+) -> ComposedTask | Rejection:
+    task = author_task(ground, walk, spec, seed, rng)
     gold = run_gold(ground.world, task)
     if isinstance(gold, Rejection):
         return gold
@@ -107,10 +112,10 @@ def _drafted(
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)
 
 
-def _drawn_world(
+def _drawn_worlds(
     system: System, settings: TaskSettings, rng: random.Random
-) -> WorldSpec | Rejection:
-    """Draw K services that react to one another, and distractors: as many as there are."""
+) -> list[WorldSpec] | Rejection:
+    """Draw sets of K services that react to one another, with what distractors there are."""
     everything = sorted(system.environment.blueprints)
     about = [
         name
@@ -124,24 +129,47 @@ def _drawn_world(
             reason=Reason.TOO_FEW_SERVICES,
             detail=f"task.k is {settings.k}; services to choose from: {', '.join(about) or 'none'}",
         )
-    choices = list(_reacting_sets(system, about, settings.k, rng))
+    choices = _reacting_sets(system, about, settings.k, rng)
     if not choices:
         return Rejection(
             reason=Reason.NO_REACTION,
             detail=f"no {settings.k} of {', '.join(about)} react to one another",
         )
-    services = rng.choice(choices)
+    return [
+        WorldSpec(
+            services=services,
+            distractors=tuple(sorted(_drawn_rest(everything, services, settings, rng))),
+            now=WORLD_NOW,
+        )
+        for services in choices[:_MAX_TRIED]
+    ]
+
+
+def _drawn_rest(
+    everything: list[str], services: tuple[str, ...], settings: TaskSettings, rng: random.Random
+) -> list[str]:
     rest = [name for name in everything if name not in services]
-    distractors = rng.sample(rest, min(settings.distractors, len(rest)))
-    return WorldSpec(services=services, distractors=tuple(sorted(distractors)), now=WORLD_NOW)
+    return rng.sample(rest, min(settings.distractors, len(rest)))
 
 
 def _reacting_sets(
     system: System, names: list[str], k: int, rng: random.Random
-) -> Iterator[tuple[str, ...]]:
-    needed = {frozenset(services_named(item)) for item in system.environment.reactions.values()}
-    sets = [item for item in combinations(names, k) if any(part <= set(item) for part in needed)]
-    yield from rng.sample(sets, min(len(sets), _MAX_WORLDS))
+) -> list[tuple[str, ...]]:
+    """Draw sets of K: the services of one reaction, filled up with others."""
+    about = set(names)
+    parts = sorted(
+        {
+            tuple(sorted(services))
+            for services in map(services_named, system.environment.reactions.values())
+            if services <= about and 1 < len(services) <= k
+        }
+    )
+    found: dict[tuple[str, ...], None] = {}
+    for _draw in range(_DRAWS if parts else 0):
+        part = rng.choice(parts)
+        others = [name for name in names if name not in part]
+        found[tuple(sorted([*part, *rng.sample(others, k - len(part))]))] = None
+    return list(found)
 
 
 def _drawn_walk(ground: Ground, length: int, rng: random.Random) -> Walk | None:

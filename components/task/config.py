@@ -19,7 +19,8 @@ class TaskConfig(Config):
     distractors: int = Field(ge=0)
     """Services that are in a task's world and not needed; fewer where the system has no more."""
     domains: tuple[str, ...]
-    """Services that tasks may be about; empty: all."""
+    """Domains of services (support, people, ...), or services, that tasks may be about; empty:
+    all."""
     max_drafts_per_task: int = Field(ge=1)
     """Drafts tried for each task that is to be admitted, before composing stops with a message."""
 

@@ -1,6 +1,6 @@
 """The gates that look at a task and at the run of its gold; no mutant is needed for them.
 
-Structure, words, demands, referents, the revisit, provenance. Each gate returns the first breach
+Structure, words, demands, the revisit, provenance. Each gate returns the first breach
 that it finds, or None.
 """
 
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from components.environment.state import rows_of
 from components.environment.world import World
-from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.task import (
     Demand,
@@ -98,19 +97,6 @@ def check_demands(task: Task, graph: ToolGraph) -> Rejection | None:
                 span.start <= source.start and source.end <= span.end for span in spans
             ):
                 return _no(Reason.DEMANDS, f"{name}{pointer} is stated outside its demand")
-    return None
-
-
-def check_referents(task: Task, gold: Gold) -> Rejection | None:
-    """Check that the query for every referent returned exactly one row."""
-    for label, referent in sorted(task.referents.items()):
-        found, value = at_path(gold.observed.get(referent.step), referent.rows_path)
-        count = (
-            len(value) if isinstance(value, (list, tuple)) else int(isinstance(value, FrozenDict))
-        )
-        if not found or count != 1:
-            words = task.instruction[referent.start : referent.end]
-            return _no(Reason.AMBIGUOUS_REFERENT, f"{label} {words!r}: {count} rows")
     return None
 
 

@@ -12,7 +12,7 @@ from components.environment.world import World
 from components.records.calls import CallRecord, RowChange
 from components.records.frozen import FrozenDict, JsonObject
 from components.records.task import Task
-from components.task.provenance import ProvenanceError, derive_answer, derive_arguments
+from components.task.provenance import ProvenanceError, at_path, derive_answer, derive_arguments
 from components.task.reasons import Reason, Rejection
 
 
@@ -57,7 +57,7 @@ class Gold:
 
 
 def run_gold(world: World, task: Task) -> Gold | Rejection:
-    """Play gold, or say at which step it cannot be played."""
+    """Play gold, or say at which step it cannot be played or a referent is not one row."""
     observed: dict[str, Any] = {}
     records: dict[str, CallRecord] = {}
     states = [world.initial]
@@ -65,16 +65,19 @@ def run_gold(world: World, task: Task) -> Gold | Rejection:
         step = task.gold[name]
         try:
             arguments = derive_arguments(step, task.instruction, observed)
-        except ProvenanceError as error:
-            return Rejection(reason=Reason.UNDERIVABLE, detail=f"{name}{error}")
+        except ProvenanceError as missing:
+            return Rejection(reason=Reason.UNDERIVABLE, detail=f"{name}{missing}")
         state, record = call_recorded(world, states[-1], step.service, step.tool, arguments)
         if not record.envelope["ok"]:
-            problem = record.envelope["error"]
-            detail = f"{name} {step.service}.{step.tool}: {problem['message']}"
+            error = record.envelope["error"]
+            detail = f"{name} {step.service}.{step.tool}: {error['message']}"
             return Rejection(reason=Reason.GOLD_FAILS, detail=detail)
         states.append(state)
         records[name] = record
         observed[name] = record.envelope["data"]
+        problem = _referent_problem(task, name, observed[name])
+        if problem:
+            return Rejection(reason=Reason.AMBIGUOUS_REFERENT, detail=problem)
     try:
         answer = derive_answer(task, observed)
     except ProvenanceError as error:
@@ -86,6 +89,20 @@ def run_gold(world: World, task: Task) -> Gold | Rejection:
         observed=FrozenDict(observed),
         answer=answer,
     )
+
+
+def _referent_problem(task: Task, name: str, data: Any) -> str:
+    """Return which referent of a step's query is not exactly one row; empty when all are."""
+    for label, referent in sorted(task.referents.items()):
+        if referent.step != name:
+            continue
+        found, value = at_path(data, referent.rows_path)
+        is_row = isinstance(value, Mapping)
+        count = len(value) if isinstance(value, (list, tuple)) else int(is_row)
+        if not found or count != 1:
+            words = task.instruction[referent.start : referent.end]
+            return f"{label} {words!r}: {count} rows"
+    return ""
 
 
 def play(world: World, state: WorldState, calls: Sequence[Call]) -> WorldState:

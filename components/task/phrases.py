@@ -118,8 +118,10 @@ def _bare(text: str) -> set[str]:
 
 
 def _generic_sentence(shape: ToolShape, pointers: Sequence[str]) -> str:
-    title = shape.spec.annotations.get("title")
-    action = words(title if isinstance(title, str) and title else shape.name)
-    parts = [f"{words(slot_name(item))} {{{slot_name(item)}}}" for item in pointers]
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"In {words(shape.service)}, {action} with {listed}."
+    verb, _space, thing = words(shape.name).partition(" ")
+    parts = [f"the {words(slot_name(item))} is {{{slot_name(item)}}}" for item in pointers]
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    article = "" if not thing or thing.endswith("s") else "an " if thing[0] in "aeio" else "a "
+    return (
+        f"In the service {words(shape.service)}, {verb} {article}{thing}".rstrip() + f": {listed}."
+    )

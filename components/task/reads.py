@@ -24,6 +24,14 @@ from components.task.provenance import assemble
 
 _MAX_PAIRED_ROWS = 80
 _MAX_WORDS = 3
+_EMPTY_WORDS = frozenset(
+    {"about", "after", "again", "also", "been", "before", "cannot", "does", "down", "during"}
+    | {"each", "every", "four", "from", "have", "here", "into", "less", "more", "most", "must"}
+    | {"next", "nine", "only", "other", "over", "same", "seven", "should", "some", "still", "such"}
+    | {"than", "that", "their", "them", "then", "there", "these", "they", "this", "three", "twice"}
+    | {"unknown", "until", "what", "when", "where", "which", "will", "with", "wrong", "your"}
+)
+"""Words of a title that nobody would call a row by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,7 +169,7 @@ def _words_of(parameter: Parameter, value: Any) -> list[str]:
     if "enum" in parameter.schema:
         return [value] if _is_word(value) else []
     words = {word.lower() for word in re.findall(r"[A-Za-z]{4,}", value)}
-    return sorted(words, key=lambda word: (-len(word), word))
+    return sorted(words - _EMPTY_WORDS, key=lambda word: (-len(word), word))
 
 
 def _is_word(value: Any) -> bool:

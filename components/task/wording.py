@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from components.errors import SynthesisError
 from components.task.filling import Argument
@@ -20,6 +20,8 @@ from components.task.spans import Mark, Pieces, fill, flatten
 from components.task.walk import Walk, WalkStep
 
 _MAX_DEPTH = 6
+_LONG = 24
+"""Letters from which words get a short form."""
 
 
 class Wording:
@@ -31,8 +33,8 @@ class Wording:
         self._titles: Mapping[str, str] = ground.titles
         self._walk, self._rng = walk, rng
         self._shown_by: dict[RowKey, WalkStep] = {}
-        self._short: dict[RowKey, Pieces] = {}
-        self._whole: dict[RowKey, Pieces] = {}
+        self._short: dict[Hashable, Pieces] = {}
+        self._whole: dict[Hashable, Pieces] = {}
         self._depth = 0
         for step in walk.steps:
             for fact in step.known:
@@ -101,6 +103,11 @@ class Wording:
             )
             words = phrases().slot(step.shape, pointer, is_fact=False, is_text=is_text)
             return fill(words, {"": [self._literal(step, item)]})
+        if item.source is None:
+            assert item.parameter.means is not None
+            return self._by_literal(step, item, item.parameter.means)
+        if not item.parameter.names_row:
+            return self._noun_phrase(item.source)
         return self._value(step, item)
 
     def _literal(self, step: WalkStep, item: Argument) -> Mark:
@@ -115,9 +122,9 @@ class Wording:
         return self._by_literal(step, item, place)
 
     def _by_literal(self, step: WalkStep, item: Argument, place: Place) -> Pieces:
-        means = self._graph.means(place)
-        end = place if place.field == entity_of(self._graph, place).key else means
-        template = self._rng.choice(phrases().row_by(end, self._titles.get(end.service, "")))
+        if place.field != entity_of(self._graph, place).key:
+            place = self._graph.means(place)
+        template = self._rng.choice(phrases().row_by(place, self._titles.get(place.service, "")))
         return fill(template, {"": [self._literal(step, item)]})
 
     def _reference(self, fact: Known, wanted_table: str | None) -> Pieces:
@@ -130,8 +137,13 @@ class Wording:
             return self._noun_phrase(fact)
         if is_own:
             return self._row(fact.row)
-        template = self._rng.choice(phrases().link(fact.place, is_then=self._is_new(fact)))
-        return fill(template, {"row": self._row(fact.row)})
+        key = (fact.means, fact.value)
+        if key not in self._short:
+            template = self._rng.choice(phrases().link(fact.place, is_then=self._is_new(fact)))
+            words = fill(template, {"row": self._row(fact.row)})
+            self._short[key] = self._by_role(key, words)
+            return words
+        return self._short[key]
 
     def _names_row(self, fact: Known) -> bool:
         """Return whether the value's meaning is a key, or a name that rows are called by."""
@@ -177,12 +189,20 @@ class Wording:
     def _shortened(self, row: RowKey, words: Pieces) -> Pieces:
         plain = flatten(words)[0]
         self._whole[row] = [plain]
-        if len(plain) <= 24 or not plain.startswith("the "):
-            return [plain]
-        if not any(other.table == row.table and other != row for other in self._shown_by):
+        others = (other for other in self._shown_by if other != row)
+        is_only = not any(other.table == row.table for other in others)
+        if is_only and len(plain) > _LONG and plain.startswith("the "):
             return [f"that {phrases().table_noun(row.service, row.table)}"]
+        return self._by_role(row, words)
+
+    def _by_role(self, key: Hashable, words: Pieces) -> Pieces:
+        """Return `that sender` for long words with `the sender of`, while that is clear."""
+        plain = flatten(words)[0]
+        self._whole[key] = [plain]
+        if len(plain) <= _LONG or not plain.startswith("the "):
+            return [plain]
         role = re.match(r"the (\w+) (?:of|on) ", plain)
-        if role is None:
+        if role is None or role[1] == "person":
             return [plain]
         short: Pieces = [f"that {role[1]}"]
         for other, used in self._short.items():

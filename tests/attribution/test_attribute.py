@@ -101,6 +101,16 @@ def defects() -> dict[str, tuple[str, str, list[tuple[str, str, Any]]]]:
                 )
             ],
         ),
+        "a lookup finds another row": (
+            "blueprint/helpdesk",
+            f"{assign}/lookups",
+            [("replace", f"{assign}/lookups/ticket/equals", "nothing")],
+        ),
+        "gold searches for another text": (
+            f"task/{TASK}",
+            "/gold/s01/arguments/~1number",
+            [("replace", "/gold/s01/arguments/~1number", {"kind": "default", "value": "HD-1"})],
+        ),
         "a gold step is gone": (f"task/{TASK}", "/gold/s03", [("remove", "/gold/s03", None)]),
         "no format is read": ("harness", "/parsers", off),
         "a tool is hidden": (

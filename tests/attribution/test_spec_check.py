@@ -61,7 +61,7 @@ def test_the_built_in_tools_keep_their_documentation(
         ("/effects/assignment/when", False, "effects", "assignment"),
         ("/effects/assignment/fields/status", "waiting", "effects", "assignment"),
         ("/checks/available/holds", False, "checks", ""),
-        ("/lookups/assignee/equals", "nobody", "checks", ""),
+        ("/lookups/assignee/equals", "nobody", "lookups", ""),
     ],
 )
 def test_a_broken_write_is_told_by_its_part(
@@ -115,7 +115,7 @@ def test_silence_is_no_evidence_where_the_spec_is_not_complete() -> None:
     [
         ("/query/where/number", None, "query"),
         ("/query/where/number", {"@eq": ["$item.id", "$args.number"]}, "query"),
-        ("/result/tickets", None, "query"),
+        ("/result/tickets", None, "result"),
     ],
 )
 def test_a_search_that_shows_other_rows_is_found(pointer: str, value: object, part: str) -> None:

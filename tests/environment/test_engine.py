@@ -154,6 +154,15 @@ def test_arguments_nested_too_deep_are_refused() -> None:
     assert code(desk_world(), "set_extra", {"id": "t0", "extra": deep}) == "invalid_arguments"
 
 
+def test_arguments_that_are_no_json_are_refused_by_an_open_schema_too() -> None:
+    world = desk_world(1, anything=({}, {"result": "$args"}))
+
+    assert code(world, "anything", {"x": float("nan")}) == "invalid_arguments"
+    assert code(world, "anything", [1]) == "invalid_arguments"
+    answer = execute(world, world.initial, "desk", "anything", {"x": 1}).envelope
+    assert answer == {"ok": True, "data": {"x": 1}}
+
+
 def test_a_message_does_not_repeat_a_long_argument() -> None:
     world = desk_world()
 

@@ -128,6 +128,25 @@ def test_a_reaction_creates_a_row_with_defaults_and_an_id() -> None:
     }
 
 
+def test_a_reaction_cannot_create_a_row_that_exists() -> None:
+    entities = {"note": {"generated_key": False, "fields": {"id": {"type": "string"}}}}
+    write = {"service": "notes", "table": "note", "action": "create", "fields": {"id": "$after.id"}}
+    note = {"text": "A closed ticket is noted.", "on": CLOSED, "writes": {"note": write}}
+    parts = [service("desk", DESK_TOOLS, DESK_ENTITIES), service("notes", {}, entities)]
+    rows: dict[str, Any] = {
+        "desk": {"ticket": {"t0": ticket("t0"), "t1": ticket("t1")}},
+        "notes": {"note": {"t0": {"id": "t0"}}},
+    }
+    world = world_of(*parts, rows=rows, reactions={"note": note})
+
+    twice = execute(world, world.initial, "desk", "close", {"id": "t0"})
+    once = execute(world, world.initial, "desk", "close", {"id": "t1"})
+
+    assert twice.envelope["error"]["code"] == "internal"
+    assert twice.state is world.initial
+    assert list(rows_of(once.state, "notes", "note")) == ["t0", "t1"]
+
+
 def test_a_reaction_deletes_rows() -> None:
     forget = {
         "text": "A deleted ticket leaves the agenda.",

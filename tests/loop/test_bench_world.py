@@ -9,7 +9,7 @@ import pytest
 from components.environment.engine import execute
 from loop.bench_peers import main as answer_peers
 from loop.bench_retail import SERVICE, build_shop, episode_calls
-from loop.bench_world import QUICK, Bar, run_bench_world
+from loop.bench_world import QUICK, Bar, run_bench_world, settings_of
 
 
 def test_the_quick_benchmark_reports_every_figure_and_decides_no_peer() -> None:
@@ -24,6 +24,14 @@ def test_the_quick_benchmark_reports_every_figure_and_decides_no_peer() -> None:
     assert report["memory"]["rollouts"] == QUICK.episodes
     assert 1_200_000 < report["world_bytes"][0] < 1_600_000
     assert 110_000 < report["world_bytes"][1] < 160_000
+
+
+def test_a_larger_scale_measures_more() -> None:
+    smoke, small, full = (settings_of(scale, 7) for scale in ("smoke", "small", "full"))
+
+    assert smoke.repeats < small.repeats < full.repeats
+    assert (smoke.peer, small.peer) == (False, True)
+    assert smoke.seed == small.seed == full.seed == 7
 
 
 def test_a_bar_says_when_it_is_met() -> None:

@@ -1,0 +1,88 @@
+"""The built-in system, settings by keyword, and a task with parts replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from components.environment.catalog_loader import (
+    builtin_services,
+    load_contract,
+    load_reactions,
+    load_service,
+)
+from components.environment.world import build_world
+from components.evaluator.compile import compile_rubric
+from components.records.frozen import FrozenDict
+from components.records.harness import HarnessSettings
+from components.records.rubric import Rubric
+from components.records.system import Environment, Reference, System
+from components.records.task import Task
+from components.task.compose import ComposedTask, compose_task
+from components.task.gold import Gold, run_gold
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What composing reads of `task`."""
+
+    k: int = 2
+    walk_length: int = 5
+    distractors: int = 1
+    domains: tuple[str, ...] = ()
+
+
+@cache
+def builtin_system() -> System:
+    loaded = {name: load_service(name) for name in builtin_services()}
+    return System(
+        environment=Environment(
+            blueprints=FrozenDict({name: item.blueprint for name, item in loaded.items()}),
+            seeds=FrozenDict({name: item.seed for name, item in loaded.items()}),
+            reactions=load_reactions(),
+        ),
+        harness=HarnessSettings(
+            system_prompt="",
+            user_prompt="",
+            observation="",
+            invalid_call_feedback="",
+            parsers=FrozenDict(),
+        ),
+        reference=Reference(
+            specs=FrozenDict({name: item.spec for name, item in loaded.items()}),
+            contract=load_contract(),
+        ),
+    )
+
+
+@cache
+def composed(k: int, walk_length: int, num: int) -> tuple[ComposedTask, ...]:
+    """Return the first `num` tasks of these settings."""
+    found: list[ComposedTask] = []
+    for seed in range(num * 6):
+        drawn = compose_task(builtin_system(), Settings(k=k, walk_length=walk_length), seed)
+        if isinstance(drawn, ComposedTask):
+            found.append(drawn)
+        if len(found) == num:
+            return tuple(found)
+    raise AssertionError(f"only {len(found)} of {num} tasks for k={k}, length={walk_length}")
+
+
+def changed(task: Task, **parts: Any) -> Task:
+    """Return the task with some fields replaced, checked again."""
+    return Task.model_validate({**task.model_dump(), **parts})
+
+
+def gold_of(task: Task) -> Gold:
+    gold = run_gold(build_world(builtin_system(), task.world), task)
+    assert isinstance(gold, Gold), gold
+    return gold
+
+
+def rubric_of(task: Task) -> Rubric:
+    """Return the rubric that the task's own gold compiles to."""
+    world = build_world(builtin_system(), task.world)
+    gold = gold_of(task)
+    records = [gold.records[name] for name in gold.names]
+    return compile_rubric(task, records, world, gold.answer)
