@@ -1,9 +1,10 @@
 """Keep a patch or roll it back: deterministic replays decide, and the decision is on record.
 
-Owns the checks that a patch must pass. It refuses to sample: every check is a replay that anyone can run again. A
-patch is kept when it is bound to what is there, nothing that held before is lost, what it is for gets better, and it
-does not merely make more runs pass. Certificates whose hashes it moves are renewed by probing again, apart from the
-patch, and only where the certified run comes out as it was.
+Owns the checks that a patch must pass. It refuses to sample: every check is a replay that anyone
+can run again. A patch is kept when it is bound to what is there, nothing that held before is lost,
+what it is for gets better, and it does not merely make more runs pass. Certificates whose hashes it
+moves are renewed by probing again, apart from the patch, and only where the certified run comes out
+as it was.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _retired(system: System, after: System, patch: Patch) -> AcceptanceRecord:
 
 
 def accepted_system(system: System, patch: Patch, record: AcceptanceRecord) -> System:
-    """Return the system after a decision: patched and with its renewed certificates, or as it was."""
+    """Return the system after a decision: patched, with renewed certificates, or as it was."""
     if not record.accepted:
         return system
     after = swap(system, patch)
@@ -231,7 +232,8 @@ def _derivations(system: System, tasks: Sequence[str]) -> Count:
 
 
 def _against(system: System, task_id: str, party: Party) -> bool:
-    # Recorded answers are counted by themselves, and asked in a review only where nothing else is in doubt.
+    # Recorded answers are counted by themselves: a review asks them only where nothing else is in
+    # doubt.
     return any(
         fact.party is party and fact.kind is not EvidenceKind.GOLD_REPLAY
         for fact in reviewed(system, task_id, Party.TASK)
@@ -296,8 +298,9 @@ _COUNTS: dict[str, Callable[[System, Sequence[str]], Count]] = {
 
 
 def _examples(after: System, examples: Sequence[Example]) -> AcceptanceCheck:
-    """Rollouts that are decided rightly now: a false pass fails, a failure can still be won from where the patched
-    system first answers otherwise."""
+    """Rollouts that are decided rightly now: a false pass fails, a failure can still be won from
+    where the patched system first answers otherwise.
+    """
     cases = []
     for example in examples:
         trajectory = example.trajectory
@@ -348,8 +351,9 @@ def _renewed(
 ) -> tuple[AcceptanceCheck, dict[str, Certificate]]:
     """Probe again the tasks whose certificates name what the patch changed.
 
-    A certificate is renewed only where the certified run comes out as it was: a run that another defect still bends
-    must not become the reference. A task whose gates passed before must pass them after.
+    A certificate is renewed only where the certified run comes out as it was: a run that another
+    defect still bends must not become the reference. A task whose gates passed before must pass
+    them after.
     """
     if patch.component is Component.HARNESS:
         return AcceptanceCheck(before=0, after=0, total=0, holds=True), {}

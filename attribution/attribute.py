@@ -1,12 +1,13 @@
 """Which part of the system is to blame for one rollout, decided in the open.
 
-Order of the decision: a boundary that broke; what speaks against the components at all (review of the task, checks
-of the rollout's own calls and texts); the clean arm, with every such defect repaired; the first turn at which the
-clean arm answers otherwise. Then:
+Order of the decision: a boundary that broke; what speaks against the components at all (review of
+the task, checks of the rollout's own calls and texts); the clean arm, with every such defect
+repaired; the first turn at which the clean arm answers otherwise. Then:
 
-1. If the oracle cannot win from there in the clean arm, the policy had lost before anything differed, unless it did
-   what the oracle would have done in the system as it is.
-2. If it can win there and not in the system as it is, the defect that makes the difference is to blame.
+1. If the oracle cannot win from there in the clean arm, the policy had lost before anything
+   differed, unless it did what the oracle would have done in the system as it is.
+2. If it can win there and not in the system as it is, the defect that makes the difference is to
+   blame.
 3. Otherwise no defect stood in the way, and the policy lost it later.
 
 A success is replayed in the clean arm: one that fails there is a false pass.
@@ -207,7 +208,9 @@ class _Case:
         return len(self.texts) if differs is None else min(differs + 1, len(self.texts))
 
     def _first_lost(self, arm: Arm, most: int) -> int:
-        """Return the fewest turns after which the oracle can no longer win; once lost is always lost."""
+        """Return the fewest turns after which the oracle can no longer win; once lost is always
+        lost.
+        """
         low, high = 0, most
         while low < high:
             middle = (low + high) // 2
@@ -215,18 +218,28 @@ class _Case:
         return low
 
     def _copied_defects(self, lost: int) -> list[Suspect]:
-        """Return the defects without which the oracle would not have written the losing turn as well."""
+        """Return the defects without which the oracle would not have lost at the same turn in the
+        same way.
+
+        A script plays the task's gold: where gold leads nowhere, what it writes then is not its own
+        choice. A model never sees gold, so for a model only the very same calls count.
+        """
         if not self.repaired.suspects or lost == 0:
             return []
         recorded = what_was_read(self.trajectory.turns[lost - 1])
 
-        def writes_it(arm: Arm) -> bool:
+        def loses_too(arm: Arm) -> bool:
             turns = self._continued(arm, lost - 1).trajectory.turns
-            return len(turns) >= lost and what_was_read(turns[lost - 1]) == recorded
+            if len(turns) < lost:
+                return False
+            written = what_was_read(turns[lost - 1])
+            if self.trajectory.simulated:
+                return written == recorded or not written
+            return bool(written) and written == recorded
 
-        if not writes_it(self.arm):
+        if not loses_too(self.arm):
             return []
-        return self._those(lambda arm: not writes_it(arm))
+        return self._those(lambda arm: not loses_too(arm))
 
     def _culprits(self, point: int) -> list[Suspect]:
         """Return the defects that make the difference, those that do it alone first."""
@@ -258,7 +271,9 @@ class _Case:
             return None
 
     def _starved_by_parser(self) -> bool:
-        """Whether calls went unread until the episode ended: the oracle would have found another format."""
+        """Whether calls went unread until the episode ended: the oracle would have found another
+        format.
+        """
         return self.trajectory.stop_reason in _STARVED and any(
             item.kind is EvidenceKind.PARSER
             for suspect in self.repaired.suspects

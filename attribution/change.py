@@ -1,4 +1,6 @@
-"""A change that is not yet bound to a system: the operations of a patch, before its `test`s and its base hash."""
+"""A change that is not yet bound to a system: the operations of a patch, before its `test`s and
+its base hash.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def applicable(system: System, changes: Iterable[Change]) -> Iterator[tuple[Chan
 
 
 def put(body: Any, pointer: str, value: Any) -> Operation:
-    """Return the operation that sets `pointer` to `value`: `replace` where something is, `add` otherwise."""
+    """Return the operation that sets `pointer` to `value`: `replace` where something is, `add`
+    otherwise.
+    """
     missing = object()
     is_there = jsonpointer.resolve_pointer(body, pointer, missing) is not missing
     return ("replace" if is_there else "add", pointer, value)

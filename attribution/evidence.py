@@ -1,4 +1,6 @@
-"""Making evidence: one constructor, so that every fact has an id that says the same thing everywhere."""
+"""Making evidence: one constructor, so that every fact has an id that says the same thing
+everywhere.
+"""
 
 from __future__ import annotations
 

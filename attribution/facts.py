@@ -17,7 +17,8 @@ from components.records.system import System
 def still_holds(system: System, fact: Evidence) -> bool:
     """Return whether the fact, looked for again in this system, is still there.
 
-    A fact of a task's review is looked for in a new review, one of a rollout by replaying what it carries.
+    A fact of a task's review is looked for in a new review, one of a rollout by replaying what it
+    carries.
     """
     if fact.task_id is not None and fact.task_id not in system.tasks:
         return False

@@ -1,7 +1,9 @@
-"""Known defects for a demonstration: two a component, planted after the tasks were composed and certified.
+"""Known defects for a demonstration: two a component, planted after the tasks were composed and
+certified.
 
-A fault is a patch with the opposite sign. Each is chosen where certified runs pass, so that rollouts meet it, and the
-eight keep out of each other's way where the tasks allow. `docs/faults.md` describes them. Nothing that finds or
+A fault is a patch with the opposite sign. Each is chosen where certified runs pass, so that
+rollouts meet it, and the eight keep out of each other's way where the tasks allow. `docs/faults.md`
+describes them. Nothing that finds or
 repairs may import this module: a lint keeps it so.
 """
 
@@ -43,7 +45,8 @@ def plant(system: System, faults: Sequence[Patch]) -> System:
 
 
 def demo_faults(system: System, seed: int) -> tuple[Patch, ...]:
-    """Return the faults of the demonstration, fewer than eight only where the tasks give no place for one.
+    """Return the faults of the demonstration, fewer than eight only where the tasks give no place
+    for one.
 
     Args:
         system: a clean system with certified tasks.
@@ -145,7 +148,7 @@ class _Planner:
                 f"blueprint/{service}",
                 [("replace", pointer_of("tools", tool, "effects", effect, "when"), when)],
                 ("tools", tool, "effects", effect),
-                f"{service}.{tool} does nothing where {kind.field} is {kind.value}, and says it did",
+                f"{service}.{tool} does nothing where {kind.field} is {kind.value}",
             )
         return None
 
@@ -180,7 +183,7 @@ class _Planner:
                         "reactions",
                         [("replace", at, {"@if": [wrong, "ZZ-0000", thaw(value)]})],
                         (reaction,),
-                        f"the reaction {reaction} writes ZZ-0000 where {kind.field} is {kind.value}",
+                        f"{reaction} writes ZZ-0000 where {kind.field} is {kind.value}",
                     )
         return None
 
@@ -226,7 +229,7 @@ class _Planner:
         return None
 
     def moved_row(self) -> Change | None:
-        """A row that the instruction names is another at the task's start, so that it is not found."""
+        """A row that the instruction names is another at the start, so that it is not found."""
         for task in self._tasks():
             for step in task.gold.values():
                 for source in step.arguments.values():

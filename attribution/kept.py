@@ -1,7 +1,8 @@
 """Results kept by the identity of the frozen records that they rest on.
 
-Swaps share every record that they do not touch, so what rests on the environment alone is computed once for all swaps
-of task, harness and evaluator. Keeping never changes a result: everything kept is a function of its inputs.
+Swaps share every record that they do not touch, so what rests on the environment alone is computed
+once for all swaps of task, harness and evaluator. Keeping never changes a result: everything kept
+is a function of its inputs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ _kept: OrderedDict[tuple[str, tuple[int, ...]], tuple[tuple[object, ...], Any]] 
 
 
 def kept(what: str, inputs: tuple[object, ...], make: Callable[[], T]) -> T:
-    """Return something made once for these inputs; they are held, so that an identity is never reused.
+    """Return something made once for these inputs; they are held, so that an identity is never
+    reused.
 
     Args:
         what: name of the result.

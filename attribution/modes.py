@@ -15,8 +15,8 @@ def failure_modes(
 ) -> tuple[FailureMode, ...]:
     """Return the modes, the costliest first; the policy's own failures are no modes.
 
-    A defect that evidence shows and that cost no rollout anything is a mode too, with no reward lost: it waits for
-    a rollout that meets it.
+    A defect that evidence shows and that cost no rollout anything is a mode too, with no reward
+    lost: it waits for a rollout that meets it.
 
     Args:
         attributions: verdicts of a round.

@@ -1,4 +1,5 @@
-"""Blame as data: evidence that can be replayed, verdicts, failure modes, and what became of a patch.
+"""Blame as data: evidence that can be replayed, verdicts, failure modes, and what became of a
+patch.
 
 A place is `artifact#json-pointer` (`blueprint/helpdesk#/tools/assign_ticket`); for the policy it is
 `turn/<index>`. Every verdict names the evidence that it rests on.
@@ -134,7 +135,7 @@ class FailureMode(Record):
     lost_reward: float
     """Sum over the rollouts of 1 minus the reward; a false pass counts as 1."""
     example: str
-    """Rollout id of the one with the smallest id; empty when the defect cost no rollout anything."""
+    """Smallest rollout id of them; empty when the defect cost no rollout anything."""
     statement: str
     """What is wrong, in one sentence."""
     evidence_ids: tuple[str, ...]
@@ -165,4 +166,6 @@ class AcceptanceRecord(Record):
     versions_after: FrozenDict[str, str]
     """Equal to `versions_before` when the patch was rolled back."""
     certificates: FrozenDict[str, Certificate] = FrozenDict()
-    """New certificates of the tasks that the patch touches, made by probing again; apart from the patch."""
+    """New certificates of the tasks that the patch touches, made by probing again; apart from
+    the patch.
+    """

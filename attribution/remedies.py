@@ -1,8 +1,10 @@
-"""The system with every known defect repaired, in memory: the clean arm that a rollout is replayed in.
+"""The system with every known defect repaired, in memory: the clean arm that a rollout is replayed
+in.
 
-There is no clean version to swap in. For each place that evidence speaks against, the best candidate repair stands
-for it: the first after which nothing speaks against that place. Nothing here is kept: what becomes of a repair
-`attribution.accept` decides.
+There is no clean version to swap in. For each place that evidence speaks against, the best
+candidate repair stands
+for it: the first after which nothing speaks against that place. Nothing here is kept: what becomes
+    of a repair `attribution.accept` decides.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ def _repair(system: System, task_id: str, extra: tuple[Evidence, ...]) -> Repair
 
 
 def repaired_by(system: System, change: Change) -> System:
-    """Return the system with a change made: the same object for the same change, so that reviews are shared."""
+    """Return the system with a change made: the same object for the same change, so that reviews
+    are shared.
+    """
     patch = bind(system, change)
     return kept(f"after:{patch.patch_id}", (system,), lambda: swap(system, patch))
 
@@ -92,7 +96,9 @@ def repaired_by(system: System, change: Change) -> System:
 def _remedy(
     system: System, party: Party, place: str, facts: Sequence[Evidence], task_id: str
 ) -> Change | None:
-    """Return the repair that stands for a place: one for all tasks that show the defect, where one serves."""
+    """Return the repair that stands for a place: one for all tasks that show the defect, where
+    one serves.
+    """
     tasks = _concerned(system, place)
 
     def common() -> list[Change]:
@@ -102,18 +108,18 @@ def _remedy(
             for item in reviewed(system, name, party)
             if item.against and item.place == place
         ]
-        return ranked_changes(system, party, place, shown, tasks, 1) if shown else []
+        return fitting_changes(system, party, place, shown, tasks, 1) if shown else []
 
     if tasks:
         for change in kept(f"remedy:{place}", (system,), common):
             review = reviewed(repaired_by(system, change), task_id, party)
             if not any(item.place == place for item in review):
                 return change
-    own = ranked_changes(system, party, place, facts, [task_id], 1)
+    own = fitting_changes(system, party, place, facts, [task_id], 1)
     return own[0] if own else None
 
 
-def ranked_changes(
+def fitting_changes(
     system: System,
     party: Party,
     place: str,
@@ -121,7 +127,7 @@ def ranked_changes(
     tasks: Sequence[str],
     most: int,
 ) -> list[Change]:
-    """Return the candidates after which nothing speaks against the place, those that leave least elsewhere first.
+    """Return the smallest candidates that clear the place and leave no more elsewhere.
 
     Args:
         system: the system with the defect.
@@ -132,10 +138,10 @@ def ranked_changes(
         most: how many are wanted.
     """
     before = sum(len(reviewed(system, name, party)) for name in tasks)
-    found: list[tuple[int, int, Change]] = []
+    found: list[Change] = []
     candidates = applicable(system, candidate_changes(system, party, place, facts))
     for number, (change, after) in enumerate(candidates):
-        if number >= _MAX_CANDIDATES or sum(left == 0 for left, _, _ in found) >= most:
+        if number >= _MAX_CANDIDATES or len(found) >= most:
             break
         if hides(change):
             continue  # hiding a defect is no counterfactual
@@ -145,11 +151,10 @@ def ranked_changes(
             reviews = [reviewed(after, name, party) for name in tasks]
         except SelvageError:
             continue
-        left = sum(len(review) for review in reviews)
         is_open = any(item.place == place for review in reviews for item in review)
-        if not is_open and left <= before:
-            found.append((left, number, change))
-    return [change for _left, _number, change in sorted(found, key=lambda item: item[:2])[:most]]
+        if not is_open and sum(map(len, reviews)) <= before:
+            found.append(change)
+    return found
 
 
 def hides(change: Change) -> bool:

@@ -1,7 +1,8 @@
 """What speaks against the components before any rollout is looked at: one task, all references.
 
-A review is a list of facts about one task's world, gold, rubric and harness. It blames nobody: a defect that no
-rollout met lost nothing. Reviews are kept by the identity of the system, since every rollout of a group asks again.
+A review is a list of facts about one task's world, gold, rubric and harness. It blames nobody: a
+defect that no rollout met lost nothing. Reviews are kept by the identity of the system, since every
+rollout of a group asks again.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ _ORDER = (Party.ENVIRONMENT, Party.TASK, Party.EVALUATOR, Party.HARNESS)
 def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> tuple[Evidence, ...]:
     """Return everything that speaks against a component, as far as this task shows it.
 
-    Later references are void while earlier ones are in doubt: recorded answers are held against a tool only
-    when its documentation is silent and the rows are the certified ones; the rubric is compiled again only from
-    a task that fits its certificate; the norm of the harness is asked last.
+    Later references are void while earlier ones are in doubt: recorded answers are held against a
+    tool only when its documentation is silent and the rows are the certified ones; the rubric is
+    compiled again only from a task that fits its certificate; the norm of the harness is asked
+    last.
 
     Args:
         system: the system under review.
         task_id: the task.
-        until: the last component that is looked at, in the order environment, task, evaluator, harness.
+        until: the last component that is looked at, in the order environment, task, evaluator,
+            harness.
     """
     task = system.tasks[task_id]
     if task_id not in system.reference.certificates:
@@ -85,7 +88,9 @@ def review_environment(arm: Arm) -> tuple[Evidence, ...]:
 
 
 def _replayed(arm: Arm) -> tuple[GoldReplay, tuple[Evidence, ...]]:
-    """Play the certified calls again, and hold each against its documentation and the promised reactions."""
+    """Play the certified calls again, and hold each against its documentation and the promised
+    reactions.
+    """
     task, reference = arm.task, arm.system.reference
     replay = replay_gold(arm.world, reference.certificates[task.task_id])
     promised = promised_reactions(arm.world, reference.contract)
@@ -98,7 +103,9 @@ def _replayed(arm: Arm) -> tuple[GoldReplay, tuple[Evidence, ...]]:
 
 
 def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:
-    """Rows that break an invariant though they are the certified ones: those of the seeds, and the overrides'."""
+    """Rows that break an invariant though they are the certified ones: those of the seeds, and
+    the overrides'.
+    """
     contract, world = arm.system.reference.contract, arm.task.world
     names = sorted({*world.services, *world.distractors})
 
@@ -160,7 +167,9 @@ def _clock(arm: Arm) -> tuple[Evidence, ...]:
 
 
 def _unbuildable(system: System, task: Task, problem: str) -> Evidence:
-    """A world that cannot be built: the task's if it can without its overrides, the environment's otherwise."""
+    """A world that cannot be built: the task's if it can without its overrides, the
+    environment's otherwise.
+    """
     bare = task.world.model_copy(update={"overrides": FrozenDict()})
     try:
         build_world(system, bare)

@@ -1,8 +1,9 @@
-"""One executed call against what its documentation writes: an implementation that never reads a blueprint's tools.
+"""One executed call against what its documentation writes: an implementation that never reads a
+blueprint's tools.
 
-Owns the reading of written rules, effects and returns. It uses the expression compiler and the entities' keys,
-nothing else of the service. Silence is no evidence: what a spec does not write is only held against a service
-where the tool's spec says that it is complete.
+Owns the reading of written rules, effects and returns. It uses the expression compiler and the
+entities' keys, nothing else of the service. Silence is no evidence: what a spec does not write is
+only held against a service where the tool's spec says that it is complete.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Violation:
     """One way in which a call broke its documentation."""
 
     part: str
-    """`lookups`, `checks`, `effects`, `query`, `result` or `schema`: the part of the tool that is at fault."""
+    """`lookups`, `checks`, `effects`, `query`, `result` or `schema`: the part of the tool that
+    is at fault.
+    """
     rule: str
     """Name of the rule, effect or return that it breaks; empty for a general law."""
     statement: str
@@ -106,7 +109,7 @@ class _Check:
                 yield Violation(
                     part="lookups" if codes == [ErrorCode.NOT_FOUND.value] else "checks",
                     rule=rule,
-                    statement=f"the rule {self._spec.rules[rule].text!r} does not hold, and the answer is "
+                    statement=f"{self._spec.rules[rule].text!r} does not hold, and the answer is "
                     f"{'a success' if code is None else code}",
                     expected=codes,
                     found=code,
@@ -232,7 +235,8 @@ class _Check:
                 yield Violation(
                     part="effects",
                     rule="",
-                    statement=f"{made} rows of {table} were created, {created.get(table, 0)} are written",
+                    statement=f"{made} rows of {table} were created; "
+                    f"written are {created.get(table, 0)}",
                     expected=created.get(table, 0),
                     found=made,
                 )
@@ -376,7 +380,7 @@ def _compile(words: _Words, _text: bytes, holder: _Held) -> Compiled:
 
 
 class _Held:
-    """Carries an expression past the cache: all of them are equal, the text beside it is the key."""
+    """Carries an expression past the cache: all are equal, the text beside it is the key."""
 
     __slots__ = ("expression",)
 

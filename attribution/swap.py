@@ -1,7 +1,8 @@
 """Systems with one artifact swapped, in memory: what an intervention runs on.
 
-Unlike `components.artifacts.apply_patch`, which checks a whole system before it is kept, this shares every record
-that is not touched, so that compiled services and worlds are shared too and ten swaps cost what they change.
+Unlike `components.artifacts.apply_patch`, which checks a whole system before it is kept, this
+shares every record that is not touched, so that compiled services and worlds are shared too and ten
+swaps cost what they change.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def make_patch(
     reason: str,
     place: str,
 ) -> Patch:
-    """Return a patch bound to the artifact as it is, with a `test` before everything that it replaces or removes.
+    """Return a patch bound to the artifact as it is, with a `test` before everything that it
+    replaces or removes.
 
     Args:
         system: the system that the patch is for.

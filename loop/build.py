@@ -17,7 +17,10 @@ PolicyFor = Callable[[Task, int], Policy]
 
 @asynccontextmanager
 async def open_policy(config: PolicyConfig) -> AsyncIterator[PolicyFor]:
-    """Yield what gives each rollout its policy; a model's client is shared and closed at the end."""
+    """Yield what gives each rollout its policy.
+
+    A model's client is shared and closed at the end.
+    """
     match config:
         case ScriptedPolicyConfig():
             rates = config.error_rates

@@ -14,15 +14,16 @@ from typing import Any
 
 from components.artifacts import component_versions
 from components.environment.world import build_world
+from components.errors import BoundaryError, EnvironmentFault, SynthesisError
 from components.evaluator.rubric import score_group
 from components.harness.episode import run_rollout
-from components.harness.policy import RolloutPlan
+from components.harness.policy import Policy, RolloutPlan
 from components.megamcp.session import open_session
 from components.records.base import to_json
-from components.records.frozen import content_hash
+from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
 from components.records.task import Task
-from components.records.trajectory import ScoredTrajectory, Trajectory
+from components.records.trajectory import Failure, ScoredTrajectory, StopReason, Trajectory
 from loop.build import PolicyFor, open_policy
 from loop.config import sizes_of
 from loop.context import RoundContext, live_tasks
@@ -100,10 +101,7 @@ async def _run_missing(
     async def work(make_policy: PolicyFor) -> None:
         nonlocal finished
         for task, plan in waiting:
-            world = build_world(system, task.world)
-            session = open_session(world, None, plan.rollout_id)
-            policy = make_policy(task, plan.seed)
-            trajectory = await run_rollout(system, world, task, policy, plan, session)
+            trajectory = await _one_rollout(system, task, plan, make_policy(task, plan.seed))
             context.folder.units.put(stage, plan.rollout_id, to_json(trajectory))
             finished += 1
             context.console.progress(stage, finished, len(plans))
@@ -112,6 +110,43 @@ async def _run_missing(
     async with open_policy(context.config.policy) as make_policy, asyncio.TaskGroup() as group:
         for _ in range(workers):
             group.create_task(work(make_policy))
+
+
+async def _one_rollout(
+    system: System, task: Task, plan: RolloutPlan, policy: Policy
+) -> Trajectory:
+    try:
+        world = build_world(system, task.world)
+    except BoundaryError as error:
+        return _without_world(system, task, plan, policy, error)
+    session = open_session(world, None, plan.rollout_id)
+    return await run_rollout(system, world, task, policy, plan, session)
+
+
+def _without_world(
+    system: System, task: Task, plan: RolloutPlan, policy: Policy, error: BoundaryError
+) -> Trajectory:
+    """Return the record of a rollout whose world cannot be built: data, as any broken rollout."""
+    boundary = SynthesisError.boundary_name
+    try:
+        build_world(system, task.world.model_copy(update={"overrides": FrozenDict()}))
+    except BoundaryError:  # not the task's own changes: the services themselves
+        boundary = EnvironmentFault.boundary_name
+    return Trajectory(
+        rollout_id=plan.rollout_id,
+        task_id=task.task_id,
+        group_index=plan.group_index,
+        seed=plan.seed,
+        simulated=policy.simulated,
+        component_hashes=plan.component_hashes,
+        system_text="",
+        user_text="",
+        turns=(),
+        stop_reason=StopReason.FAILURE,
+        failure=Failure(boundary=boundary, message=str(error)),
+        initial_state="",
+        final_state="",
+    )
 
 
 def _score_missing(context: RoundContext, stage: str, system: System) -> None:

@@ -1,4 +1,5 @@
-"""The harness's limits against the norm: gold, played from what this harness shows, needs at most half of the turns.
+"""The harness's limits against the norm: gold, played from what this harness shows, needs at most
+half of the turns.
 
 A tighter limit is itself a finding. What gold needs is measured under limits that are no limits.
 """
@@ -95,7 +96,7 @@ def _by_measuring(arm: Arm, limits: Limits) -> list[tuple[str, int, str]]:
         (len(item.shown) for turn in free.trajectory.turns for item in turn.observations), default=0
     )
     if not found and body > limits.max_observation_chars:
-        words = f"an answer that gold needs has {body} characters, and reading it in pages takes too long"
+        words = f"an answer that gold needs has {body} characters: reading pages takes too long"
         found.append(("max_observation_chars", body, words))
     return found
 

@@ -1,7 +1,8 @@
-"""Gold derived again from what is visible: the instruction as it is, and the answers that were certified.
+"""Gold derived again from what is visible: the instruction as it is, and the answers that were
+certified.
 
-Owns the comparison of a task with the run that its certificate records. That a task's hash is not the certified
-one proves nothing (a repair is legitimate); a value that comes out otherwise does.
+Owns the comparison of a task with the run that its certificate records. That a task's hash is not
+the certified one proves nothing (a repair is legitimate); a value that comes out otherwise does.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def _services(task: Task, certificate: Certificate) -> Iterator[Evidence]:
             EvidenceKind.DERIVATION,
             task,
             ("world", "services"),
-            f"the world holds {', '.join(sorted(named))}; it was certified with {', '.join(sorted(certified))}",
+            f"the world holds {', '.join(sorted(named))}; it was certified "
+            f"with {', '.join(sorted(certified))}",
             certified=sorted(certified),
         )
 
@@ -76,7 +78,8 @@ def _steps(task: Task, certificate: Certificate) -> Iterator[Evidence]:
                 EvidenceKind.DERIVATION,
                 task,
                 ("gold", name, "tool"),
-                f"gold step {name} calls {step.service}.{step.tool}; certified was {call.service}.{call.tool}",
+                f"gold step {name} calls {step.service}.{step.tool}; certified was "
+                f"{call.service}.{call.tool}",
                 step=name,
             )
             continue
@@ -197,7 +200,7 @@ def _referents(task: Task, certificate: Certificate) -> Iterator[Evidence]:
                 EvidenceKind.REFERENT,
                 task,
                 ("referents", name),
-                f"the words of referent {name} stand for {count} rows of step {referent.step}'s answer",
+                f"referent {name} stands for {count} rows of the answer of {referent.step}",
                 count=count,
             )
         elif not _is_span(task, referent.start, referent.end):

@@ -1,4 +1,6 @@
-"""The certified run of gold in the environment as it is, and the state that it was certified to end in."""
+"""The certified run of gold in the environment as it is, and the state that it was certified to
+end in.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def replay_gold(world: World, certificate: Certificate) -> GoldReplay:
 
 
 def same_outcome(left: CallRecord, right: CallRecord) -> bool:
-    """Return whether two calls answered alike and changed the same rows; names of effects are no outcome."""
+    """Return whether two calls answered alike and changed the same rows; names of effects are no
+    outcome.
+    """
     if thaw(left.envelope) == thaw(right.envelope):
         return _moves(left) == _moves(right)
     # Words of an error message are no outcome either; its code is.
@@ -62,9 +66,11 @@ def _moves(call: CallRecord) -> list[Any]:
 
 
 def gold_evidence(system: System, task: Task, replay: GoldReplay) -> tuple[Evidence, ...]:
-    """Return the first certified call that no longer answers as recorded, as evidence against its place.
+    """Return the first certified call that no longer answers as recorded, as evidence against its
+    place.
 
-    What differs says where: rows that a reaction wrote name the reaction, anything else the tool's part.
+    What differs says where: rows that a reaction wrote name the reaction, anything else the tool's
+    part.
     """
     if replay.differs_at is None:
         return ()
@@ -77,7 +83,7 @@ def gold_evidence(system: System, task: Task, replay: GoldReplay) -> tuple[Evide
             EvidenceKind.GOLD_REPLAY,
             Party.ENVIRONMENT,
             place,
-            f"gold step {step}, {call.service}.{call.tool}, answers otherwise than when it was certified",
+            f"gold step {step}, {call.service}.{call.tool}, answers otherwise than certified",
             task_id=task.task_id,
             call_index=index,
             service=call.service,
@@ -124,9 +130,9 @@ def _causes(call: CallRecord) -> dict[str, list[Any]]:
 def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, ...]:
     """Return the rows at the start of a task that are not the certified ones.
 
-    A row that the task overrides is the task's. Otherwise the seed is asked: it is exonerated when another
-    task's certificate, whose world does not override the row, confirms it, or when its artifact is byte for
-    byte the certified one; then an override is missing from the task.
+    A row that the task overrides is the task's. Otherwise the seed is asked: it is exonerated when
+    another task's certificate, whose world does not override the row, confirms it, or when its
+    artifact is byte for byte the certified one; then an override is missing from the task.
     """
     certificate = system.reference.certificates[task.task_id]
     here: dict[str, Any] = {}
@@ -170,7 +176,9 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
 
 
 class _Keyed:
-    """A row's values beside its digest, which alone is compared: the values are hashed once for each content."""
+    """A row's values beside its digest, which alone is compared: the values are hashed once for
+    each content.
+    """
 
     __slots__ = ("digest", "values")
 

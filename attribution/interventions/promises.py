@@ -55,7 +55,9 @@ def run_steps(
 
 
 def promised_reactions(world: World, contract: WorldContract) -> dict[str, CompiledReaction]:
-    """Return the contract's reactions, compiled for this world; worlds of the same services share them."""
+    """Return the contract's reactions, compiled for this world; worlds of the same services
+    share them.
+    """
     services = tuple(_Same(world.services[name]) for name in sorted(world.services))
     return _promised(_Same(contract), services)
 
@@ -100,7 +102,8 @@ def check_step(
         promised: the contract's reactions, compiled for it.
         step: the call with its states.
         task_id, rollout_id, call_index: what it was seen on.
-        earlier: the calls before it; given for a rollout's calls, so that the fact can be replayed by itself.
+        earlier: the calls before it; given for a rollout's calls, so that the fact can be replayed
+            by itself.
     """
     call, service = step.call, world.services.get(step.call.service)
     if service is None:

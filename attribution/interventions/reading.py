@@ -1,6 +1,8 @@
-"""The harness against the raw text: whether another parser reads a call that this one misses, and what is shown.
+"""The harness against the raw text: whether another parser reads a call that this one misses, and
+what is shown.
 
-The references are the text as the policy wrote it, the spec as it should be rendered, and the answers as they were.
+The references are the text as the policy wrote it, the spec as it should be rendered, and the
+answers as they were.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
                     EvidenceKind.PARSER,
                     Party.HARNESS,
                     place_of("harness", "parsers", parser),
-                    f"the parser {parser} reads {calls[0].name} in turn {turn.index}; the harness read "
+                    f"{parser} reads {calls[0].name} in turn {turn.index}; the harness read "
                     f"{turn.calls[0].name if turn.calls else 'no call'}",
                     task_id=trajectory.task_id,
                     rollout_id=trajectory.rollout_id,

@@ -1,4 +1,6 @@
-"""The stored rubric against the one compiled again from certified gold, and both against runs that are known."""
+"""The stored rubric against the one compiled again from certified gold, and both against runs
+that are known.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class KnownRun:
 
 
 def reference_rubric(task: Task, certificate: Certificate, world: World) -> Rubric | None:
-    """Return the rubric compiled mechanically from the certified run; None when the task no longer fits it."""
+    """Return the rubric compiled mechanically from the certified run; None when the task no
+    longer fits it.
+    """
     if set(task.gold) != set(certificate.gold_run):
         return None
     run = [certificate.gold_run[name] for name in sorted(certificate.gold_run)]
@@ -48,8 +52,8 @@ def reference_rubric(task: Task, certificate: Certificate, world: World) -> Rubr
 def broken_criteria(system: System, task: Task, world: World) -> tuple[Evidence, ...]:
     """Return the criteria of a task that are not what its certified run makes them.
 
-    Each is told by what it does: one that certified gold does not meet fails rightful runs, one that is missing
-    or asks less lets wrong runs pass.
+    Each is told by what it does: one that certified gold does not meet fails rightful runs, one
+    that is missing or asks less lets wrong runs pass.
     """
     certificate = system.reference.certificates[task.task_id]
     stored = system.evaluator.rubrics.get(task.task_id)
@@ -152,8 +156,10 @@ def _one_miss_fails(settings: EvaluatorSettings) -> bool:
 
 
 def known_runs(world: World, certificate: Certificate) -> Iterator[KnownRun]:
-    """Yield gold, nothing, and mutants of the certified final state: each surviving change undone, a field of it
-    altered, a row beside it touched, and each field of the answer altered or left out."""
+    """Yield gold, nothing, and mutants of the certified final state: each surviving change
+    undone, a field of it altered, a row beside it touched, and each field of the answer altered
+    or left out.
+    """
     final, answer = certified_final(world, certificate), certificate.gold_answer
     yield KnownRun(name="gold", final=final, answer=answer, should_pass=True)
     yield KnownRun(name="null", final=world.initial, answer=None, should_pass=False)
@@ -180,7 +186,9 @@ def known_runs(world: World, certificate: Certificate) -> Iterator[KnownRun]:
 
 
 def _is_compared(world: World, change: RowChange) -> bool:
-    """Whether undoing a change shows: one of generated fields alone does not, nor one of prose alone."""
+    """Whether undoing a change shows: one of generated fields alone does not, nor one of prose
+    alone.
+    """
     if change.before is None or change.after is None:
         return True
     fields = world.services[change.service].blueprint.entities[change.table].fields

@@ -1,6 +1,8 @@
-"""Rollouts that attribution plays itself: recorded texts said again, then the oracle, in any system.
+"""Rollouts that attribution plays itself: recorded texts said again, then the oracle, in any
+system.
 
-Everything here is deterministic and never waits: the policies are scripts, the session is a state value.
+Everything here is deterministic and never waits: the policies are scripts, the session is a state
+value.
 """
 
 from __future__ import annotations
@@ -93,7 +95,9 @@ def arm_of(system: System, task_id: str) -> Arm:
 
 
 def world_of(system: System, spec: WorldSpec) -> World:
-    """Return a world, built once for all systems that share environment and specs. Raises SynthesisError."""
+    """Return a world, built once for all systems that share environment and specs. Raises
+    SynthesisError.
+    """
     inputs = (system.environment, system.reference.specs, spec)
     return kept("world", inputs, lambda: build_world(system, spec))
 
@@ -181,7 +185,9 @@ def first_difference(recorded: Trajectory, other: Trajectory) -> int | None:
 
 
 def _now(waiting: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never waits to its end, whether or not an event loop is running around it."""
+    """Run a coroutine that never waits to its end, whether or not an event loop is running
+    around it.
+    """
     try:
         waiting.send(None)
     except StopIteration as done:

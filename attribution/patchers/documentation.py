@@ -1,7 +1,8 @@
-"""The blueprint part that a tool's documentation describes: written effects, rules and returns as data.
+"""The blueprint part that a tool's documentation describes: written effects, rules and returns as
+data.
 
-Owns the translation from a spec's words to a blueprint's. It reads the blueprint as it is for the names of its
-lookups only, and never for what a tool does.
+Owns the translation from a spec's words to a blueprint's. It reads the blueprint as it is for the
+names of its lookups only, and never for what a tool does.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from components.records.spec import RowRef, ToolSpec, WrittenEffect, WrittenRetu
 
 
 class Lookups:
-    """Names of a tool's lookups by what they look for; grows by what the documentation needs besides."""
+    """Names of a tool's lookups by what they look for; grows by what the documentation needs
+    besides.
+    """
 
     def __init__(self, blueprint: Blueprint, tool: ToolBlueprint) -> None:
         """Args: blueprint and tool as they are."""

@@ -1,6 +1,8 @@
-"""Repairs of the environment, written from the documentation, the world contract and the certified run.
+"""Repairs of the environment, written from the documentation, the world contract and the certified
+run.
 
-Candidates come smallest first; quarantining a tool is the last. Nothing here decides: `attribution.accept` does.
+Candidates come smallest first; quarantining a tool is the last. Nothing here decides:
+`attribution.accept` does.
 """
 
 from __future__ import annotations
@@ -272,7 +274,7 @@ class _Writer:
         return rows
 
     def shown(self, system: System, evidence: Sequence[Evidence]) -> Iterator[Change]:
-        """Values of the answer that a certified run shows and the documentation does not describe."""
+        """Values that a certified answer shows and the documentation does not describe."""
         keys = sorted({key for item in evidence for key in item.data.get("keys", ())})
         result = self._tool.result
         if not isinstance(result, Mapping):

@@ -1,4 +1,6 @@
-"""Repairs of the evaluator: criteria compiled again from the certified run, and settings as their samples need them."""
+"""Repairs of the evaluator: criteria compiled again from the certified run, and settings as
+their samples need them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from components.records.rubric import EvaluatorSettings
 from components.records.system import System
 
 _EXACT: dict[str, Any] = to_json(EvaluatorSettings())
-"""What the samples of `rescoring.broken_settings` need: every criterion, and equality up to case and space."""
+"""What the samples of `rescoring.broken_settings` need: every criterion, and equality up to case
+and space.
+"""
 
 
 def evaluator_changes(system: System, place: str) -> Iterator[Change]:
@@ -56,7 +60,7 @@ def evaluator_changes(system: System, place: str) -> Iterator[Change]:
             yield Change(
                 artifact=artifact,
                 operations=(("remove", pointer, None),),
-                reason=f"the certified run gives no such criterion and does not meet it: {parts[1]}",
+                reason=f"the certified run neither gives nor meets it: {parts[1]}",
                 place=place,
             )
         else:

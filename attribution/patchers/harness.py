@@ -1,4 +1,6 @@
-"""Repairs of the harness: a parser that reads the text, a limit at the norm, a template that shows what it must."""
+"""Repairs of the harness: a parser that reads the text, a limit at the norm, a template that
+shows what it must.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _MUST_SHOW = {
     "observation": "\n{{ body }}",
     "invalid_call_feedback": "\nProblem: {{ problem }}",
     "user_prompt": "\n{{ instruction }}\n\nAnswer schema: {{ answer_schema | tojson }}",
-    "system_prompt": "\nThe time is {{ now }}.\n{% for rule in rules %}\n- {{ rule }}\n{% endfor %}\n"
+    "system_prompt": "\nThe time is {{ now }}.\n"
+    "{% for rule in rules %}\n- {{ rule }}\n{% endfor %}\n"
     "{% for tool in tools %}\n{{ tool.text }}\n{% endfor %}",
 }
 """What a template gets when it does not show what it must."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attribution.change import applicable, bind
+from attribution.evidence import split_place
+from attribution.facts import reviewed
 from attribution.patchers.candidates import candidate_changes
 from attribution.records import Evidence, FailureMode, Party
-from attribution.remedies import hides, ranked_changes
+from attribution.remedies import fitting_changes, hides
 from components.records.patch import Patch
 from components.records.system import System
 
@@ -20,24 +22,40 @@ def propose(
 ) -> tuple[Patch, ...]:
     """Return candidate patches for a failure mode, the most promising first.
 
-    Those come first after which the evidence is gone. Taking the tool or the task out comes last, and only where
-    it is what is left.
+    Those come first after which the evidence is gone. Taking the tool or the task out comes last,
+    and only where it is what is left.
 
     Args:
         system: the system with the defect.
         mode: what is to be repaired.
-        evidence: all evidence of the round; only what speaks against the mode's place is read.
+        evidence: evidence of the round; only what speaks against the place is read, and where
+            nothing does, it is looked for again.
         patches_per_mode: most patches to return.
     """
+    if mode.party is Party.POLICY:
+        return ()
     facts = [item for item in evidence if item.against and item.place == mode.place]
-    if mode.party is Party.POLICY or not facts:
+    facts = facts or _found_again(system, mode)
+    if not facts:
         return ()
     facts = sorted({item.evidence_id: item for item in facts}.values(), key=lambda f: f.evidence_id)
     named = {item.task_id for item in facts if item.task_id is not None}
     tasks = sorted(named & set(system.tasks)) or sorted(system.tasks)
-    chosen = ranked_changes(
+    chosen = fitting_changes(
         system, mode.party, mode.place, facts, tasks[:_MAX_TASKS], patches_per_mode
     )
     candidates = applicable(system, candidate_changes(system, mode.party, mode.place, facts))
     last = [change for change, _after in candidates if hides(change)]
     return tuple(bind(system, change) for change in [*chosen, *last][:patches_per_mode])
+
+
+def _found_again(system: System, mode: FailureMode) -> list[Evidence]:
+    """Look for the evidence in new reviews: a mode that no rollout met brings none along."""
+    name = split_place(mode.place)[0].partition("/")[2]
+    tasks = [name] if name in system.tasks else sorted(system.tasks)
+    for task_id in tasks:
+        review = reviewed(system, task_id, mode.party)
+        found = [item for item in review if item.against and item.place == mode.place]
+        if found:
+            return found
+    return []

@@ -1,7 +1,9 @@
-"""Rows as they were certified: read from recorded runs, or found by trying values until the hash is right.
+"""Rows as they were certified: read from recorded runs, or found by trying values until the hash is
+right.
 
-A certificate holds the hash of every row at the start, not the row. A row that a recorded answer or change shows
-whole is checked against that hash; otherwise one field at a time takes the values that its column knows.
+A certificate holds the hash of every row at the start, not the row. A row that a recorded answer or
+change shows whole is checked against that hash; otherwise one field at a time takes the values that
+its column knows.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from components.records.system import System
 def certified_hashes(
     system: System, service: str, table: str, row_id: str
 ) -> dict[str, str | None]:
-    """Return task id -> certified hash of the row (None: it was not there), for worlds with the service."""
+    """Return task id -> certified hash of the row (None: it was not there), for worlds with the
+    service.
+    """
     key, found = f"{service}/{table}/{row_id}", {}
     for task_id, certificate in sorted(system.reference.certificates.items()):
         task = system.tasks.get(task_id)
@@ -80,7 +84,9 @@ def mended_rows(
 
 
 def _values(system: System, service: str, table: str, field: str) -> list[Any]:
-    """Return what a field may hold: its column's values, its enum, the keys that it links to, and null."""
+    """Return what a field may hold: its column's values, its enum, the keys that it links to,
+    and null.
+    """
     blueprint = system.environment.blueprints[service]
     column = blueprint.entities[table].fields[field]
     values: list[Any] = [None, True, False, *(column.enum or ())]

@@ -1,6 +1,8 @@
-"""Repairs of a task, from its certified run: the value put back, gold taken from where it can be had, rows as they were.
+"""Repairs of a task, from its certified run: the value put back, gold taken from where it can be
+had, rows as they were.
 
-Candidates come smallest first; retiring the task is the last. Nothing here decides: `attribution.accept` does.
+Candidates come smallest first; retiring the task is the last. Nothing here decides:
+`attribution.accept` does.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from components.task.provenance import leaves
 
 _MISSING = object()
 _MIN_WORDS = 6
-"""Shortest text, in characters, that is taken to stand for the same value wherever it is written."""
+"""Shortest text, in characters, that stands for the same value wherever it is written."""
 
 
 def task_changes(system: System, place: str, evidence: Sequence[Evidence]) -> Iterator[Change]:
@@ -150,7 +152,9 @@ class _Mender:
             )
 
     def _sources(self, wanted: Any, before: str | None, old: Any) -> list[dict[str, Any]]:
-        """Return where a value can be had: the kind of source that is there now first, a constant last."""
+        """Return where a value can be had: the kind of source that is there now first, a
+        constant last.
+        """
         found: list[dict[str, Any]] = []
         observed = observed_by(self._certificate)
         for step in sorted(observed, reverse=True):
@@ -258,7 +262,9 @@ class _Mender:
 def respelled_steps(
     body: dict[str, Any], places: Iterable[tuple[int, int, str]]
 ) -> list[Operation]:
-    """Return the operations that put texts at [start, end) of a task's instruction, spans moved along."""
+    """Return the operations that put texts at [start, end) of a task's instruction, spans moved
+    along.
+    """
     moved = thaw(body)
     for start, end, text in sorted(places, reverse=True):
         moved = _respelled(moved, start, end, text)
@@ -288,7 +294,7 @@ def _respelled(body: dict[str, Any], start: int, end: int, text: str) -> dict[st
 
 
 def _span_steps(old: Any, new: Any, at: str = "") -> list[Operation]:
-    """Return the operations that move the spans of one body to those of another of the same shape."""
+    """Return the operations that move the spans of one body to those of its twin."""
     if isinstance(old, dict):
         steps: list[Operation] = []
         for key in sorted(old):

@@ -38,7 +38,10 @@ class ParsedCall(Record):
 
     call_id: str
     name: str
-    """Tool that the written name means (`helpdesk__get_ticket`); the raw text has it as it was written."""
+    """Tool that the written name means (`helpdesk__get_ticket`).
+
+    The raw text has it as it was written.
+    """
     arguments: JsonObject
     parser: str
 
@@ -68,7 +71,10 @@ class Turn(Record):
     calls: tuple[ParsedCall, ...] = ()
     observations: tuple[Observation, ...] = ()
     problem: str = ""
-    """Why a call, or any at all, could not be read from the text; those that could were executed."""
+    """Why a call, or any at all, could not be read from the text.
+
+    Those that could were executed.
+    """
     feedback: str = ""
     """Text shown to the policy because of `problem`."""
 

@@ -1,4 +1,7 @@
-"""The shape of the code: sizes, empty package files, and one rollout that can be read in eight files."""
+"""The shape of the code.
+
+Sizes, empty package files, and one rollout that can be read in eight files.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,17 @@ def test_one_rollout_is_read_in_eight_files_under_2000_lines() -> None:
 
 
 def test_no_python_file_is_over_500_lines() -> None:
-    long = {str(path): n for path in python_files() if (n := len(path.read_text().splitlines())) > 500}
+    long = {
+        str(path): n for path in python_files() if (n := len(path.read_text().splitlines())) > 500
+    }
 
     assert not long
 
 
 def test_package_files_are_empty() -> None:
-    filled = [str(path) for path in python_files() if path.name == "__init__.py" and path.read_text()]
+    filled = [
+        str(path) for path in python_files() if path.name == "__init__.py" and path.read_text()
+    ]
 
     assert not filled
 

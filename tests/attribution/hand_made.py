@@ -1,4 +1,6 @@
-"""A small system with tasks written by hand on the built-in services, certified by playing them once."""
+"""A small system with tasks written by hand on the built-in services, certified by playing them
+once.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def bare_system() -> System:
 
 @cache
 def small_system(num_tasks: int = 3) -> System:
-    """Return a system with hand-made tasks: assign a ticket to somebody, and say what they book time on."""
+    """Return a system with hand-made tasks: assign a ticket to somebody, and say what they book
+    time on.
+    """
     system = bare_system()
     tasks, rubrics, certificates = {}, {}, {}
     for index, (number, email) in enumerate(_errands(system)[:num_tasks]):

@@ -1,4 +1,6 @@
-"""The whole of attribution on composed tasks: the planted faults found and repaired, and nothing else blamed."""
+"""The whole of attribution on composed tasks: the planted faults found and repaired, and nothing
+else blamed.
+"""
 
 from __future__ import annotations
 
@@ -119,6 +121,14 @@ def test_the_repaired_system_behaves_like_the_clean_one() -> None:
     assert differing <= len(open_tasks) * GROUP_SIZE
     broken = sum(scored.passed is not True for _, scored in demo().played)
     assert sum(passed is not True for passed in results[1]) < broken
+
+
+def test_a_mode_that_no_rollout_met_is_repaired_without_evidence_at_hand() -> None:
+    system = plant(composed_system(NUM_TASKS), demo().faults)
+    silent = [mode for mode in demo().modes if not mode.rollouts]
+
+    assert silent
+    assert all(propose(system, mode, (), 1) for mode in silent)
 
 
 def test_every_proposed_patch_keeps_to_what_it_may_touch() -> None:

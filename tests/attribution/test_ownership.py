@@ -50,7 +50,9 @@ def leaves(value: Any, at: str = "") -> Iterator[str]:
 
 
 def is_container(artifact: str, pointer: str) -> bool:
-    """Whether a path without a row of its own only holds paths that have one (an empty `tools`, say)."""
+    """Whether a path without a row of its own only holds paths that have one (an empty `tools`,
+    say).
+    """
     return any(
         re.fullmatch(row[1].replace("*", "[^/]+"), artifact) and row[2].startswith(pointer + "/")
         for row in rows()

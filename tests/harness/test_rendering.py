@@ -151,9 +151,9 @@ def test_the_nearest_name_is_named_only_when_it_is_near() -> None:
 
 
 def test_an_answer_is_one_line_with_ok_first() -> None:
-    body = observation_body({"data": {"b": "x\ny", "a": ("é",)}, "ok": True})
+    body = observation_body({"data": {"b": "x\ny", "a": ("\u00e9",)}, "ok": True})
 
-    assert body == '{"ok":true,"data":{"a":["é"],"b":"x\\ny"}}'
+    assert body == '{"ok":true,"data":{"a":["\u00e9"],"b":"x\\ny"}}'
 
 
 def test_an_error_has_the_one_envelope() -> None:
