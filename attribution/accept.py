@@ -77,6 +77,8 @@ def decide(system: System, patch: Patch, examples: Sequence[Example]) -> Accepta
     if problem:
         return _record(patch, {}, versions, versions, f"the system does not compile: {problem}")
     checks = {name: _compared(count, system, after, tasks) for name, count in _COUNTS.items()}
+    for name, places in _PLACES.items():
+        checks[name] = _cleared(places, system, after, tasks)
     checks["examples"] = _examples(after, examples)
     renewed: dict[str, Certificate] = {}
     if all(check.holds for check in checks.values()):
@@ -99,7 +101,7 @@ def _retired(system: System, after: System, patch: Patch) -> AcceptanceRecord:
     """A task may be taken out when something speaks against it that is its own."""
     versions = component_versions(system)
     out = sorted(set(after.retired) - set(system.retired))
-    sound = [name for name in out if _derivations(system, [name])[0]]
+    sound = [name for name in out if not _task_places(system, name)]
     check = AcceptanceCheck(
         before=0, after=len(out) - len(sound), total=len(out), holds=bool(out) and not sound
     )
@@ -180,6 +182,26 @@ def _tried(count: Callable[[System, Sequence[str]], Count], system: System, task
         return 0, 1, f"{task_id}: {error}"
 
 
+def _cleared(
+    places: Callable[[System, str], set[str]],
+    before: System,
+    after: System,
+    tasks: Sequence[str],
+) -> AcceptanceCheck:
+    """Count the places that are clear, of those that something speaks against before or after."""
+    old = new = total = 0
+    detail = ""
+    for task_id in tasks:
+        open_before, open_after = places(before, task_id), places(after, task_id)
+        concerned = max(1, len(open_before | open_after))
+        total += concerned
+        old += concerned - len(open_before)
+        new += concerned - len(open_after)
+        if open_after and not detail:
+            detail = min(open_after)
+    return AcceptanceCheck(before=old, after=new, total=total, holds=new >= old, detail=detail)
+
+
 def _tally(cases: Iterable[tuple[str, bool]]) -> Count:
     held = total = 0
     first = ""
@@ -221,25 +243,6 @@ def _gold_passes(system: System, tasks: Sequence[str]) -> Count:
     return _tally(cases)
 
 
-def _promises(system: System, tasks: Sequence[str]) -> Count:
-    """Tasks in which nothing that is written or promised speaks against the environment."""
-    return _tally((task_id, not _against(system, task_id, Party.ENVIRONMENT)) for task_id in tasks)
-
-
-def _derivations(system: System, tasks: Sequence[str]) -> Count:
-    """Tasks that fit their certified run."""
-    return _tally((task_id, not _against(system, task_id, Party.TASK)) for task_id in tasks)
-
-
-def _against(system: System, task_id: str, party: Party) -> bool:
-    # Recorded answers are counted by themselves: a review asks them only where nothing else is in
-    # doubt.
-    return any(
-        fact.party is party and fact.kind is not EvidenceKind.GOLD_REPLAY
-        for fact in reviewed(system, task_id, Party.TASK)
-    )
-
-
 def _verdicts(system: System, tasks: Sequence[str]) -> Count:
     """Known runs (gold, nothing, mutants) that the stored rubric decides rightly."""
     cases = []
@@ -251,16 +254,6 @@ def _verdicts(system: System, tasks: Sequence[str]) -> Count:
                 rubric, system.evaluator.settings, arm.world, run
             )
             cases.append((f"{task_id} {run.name}", is_right))
-    return _tally(cases)
-
-
-def _criteria(system: System, tasks: Sequence[str]) -> Count:
-    """Rubrics, and the settings, that agree with what the certified runs make of them."""
-    cases = [("settings", not broken_settings(system.evaluator.settings))]
-    for task_id in tasks:
-        arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
-        is_known = reference_rubric(arm.task, certificate, arm.world) is not None
-        cases.append((task_id, is_known and not broken_criteria(system, arm.task, arm.world)))
     return _tally(cases)
 
 
@@ -276,24 +269,50 @@ def _norm(system: System, tasks: Sequence[str]) -> Count:
     )
 
 
-def _harness(system: System, tasks: Sequence[str]) -> Count:
-    """Tasks that the harness shows as it must, with limits at the norm."""
-    cases = []
-    for task_id in tasks:
-        arm = arm_of(system, task_id)
-        cases.append((task_id, not broken_rendering(arm) and not plain_limits(arm)))
-    return _tally(cases)
+def _environment_places(system: System, task_id: str) -> set[str]:
+    """Where what is written or promised speaks against the environment."""
+    # Recorded answers are counted by themselves: a review asks them only where nothing else is in
+    # doubt.
+    return {
+        fact.place
+        for fact in reviewed(system, task_id, Party.TASK)
+        if fact.party is Party.ENVIRONMENT and fact.kind is not EvidenceKind.GOLD_REPLAY
+    }
+
+
+def _task_places(system: System, task_id: str) -> set[str]:
+    """Where a task does not fit its certified run."""
+    review = reviewed(system, task_id, Party.TASK)
+    return {fact.place for fact in review if fact.party is Party.TASK}
+
+
+def _evaluator_places(system: System, task_id: str) -> set[str]:
+    """Where rubric and settings are not what the certified run and the samples make of them."""
+    arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
+    facts = list(broken_settings(system.evaluator.settings))
+    if reference_rubric(arm.task, certificate, arm.world) is None:
+        return {fact.place for fact in facts} | {f"rubric/{task_id}"}
+    facts += broken_criteria(system, arm.task, arm.world)
+    return {fact.place for fact in facts}
+
+
+def _harness_places(system: System, task_id: str) -> set[str]:
+    """Where the harness does not show what it must, or has a limit below the norm."""
+    arm = arm_of(system, task_id)
+    return {fact.place for fact in (*broken_rendering(arm), *plain_limits(arm))}
 
 
 _COUNTS: dict[str, Callable[[System, Sequence[str]], Count]] = {
     "gold_answers": _gold_answers,
     "gold_passes": _gold_passes,
-    "promises": _promises,
-    "derivations": _derivations,
     "verdicts": _verdicts,
-    "criteria": _criteria,
     "norm": _norm,
-    "harness": _harness,
+}
+_PLACES: dict[str, Callable[[System, str], set[str]]] = {
+    "promises": _environment_places,
+    "derivations": _task_places,
+    "criteria": _evaluator_places,
+    "harness": _harness_places,
 }
 
 

@@ -1,10 +1,8 @@
-"""The system with every known defect repaired, in memory: the clean arm that a rollout is replayed
-in.
+"""The system with every known defect repaired, in memory: the clean arm of a rollout.
 
-There is no clean version to swap in. For each place that evidence speaks against, the best
-candidate repair stands
-for it: the first after which nothing speaks against that place. Nothing here is kept: what becomes
-    of a repair `attribution.accept` decides.
+There is no clean version to swap in. For each place that evidence speaks against, the smallest
+candidate repair stands for it after which nothing speaks against that place. Nothing here is kept:
+what becomes of a repair `attribution.accept` decides.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Specs compiled without a model: what is plain works, what is not is quarantined, nothing raises."""
+"""Specs compiled without a model: what is plain works, the rest is quarantined, nothing raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The engine beside a dict that does the same by hand, and its bytes on machines set up otherwise."""
+"""The engine beside a dict that does the same by hand, and its bytes on machines set up
+otherwise."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def points(config: RunConfig, trace: Path) -> list[tuple[str, int]]:
 
 def chosen(passes: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return the passes to die at."""
-    last = {name: count for name, count in passes}
+    last = dict(passes)
     return [
         (name, count) for name, count in passes if name.endswith("before") or count == last[name]
     ]
