@@ -192,7 +192,9 @@ def _cleared(
     old = new = total = 0
     detail = ""
     for task_id in tasks:
-        open_before, open_after = places(before, task_id), places(after, task_id)
+        open_before, open_after = (
+            _places_or_task(places, system, task_id) for system in (before, after)
+        )
         concerned = max(1, len(open_before | open_after))
         total += concerned
         old += concerned - len(open_before)
@@ -200,6 +202,15 @@ def _cleared(
         if open_after and not detail:
             detail = min(open_after)
     return AcceptanceCheck(before=old, after=new, total=total, holds=new >= old, detail=detail)
+
+
+def _places_or_task(
+    places: Callable[[System, str], set[str]], system: System, task_id: str
+) -> set[str]:
+    try:
+        return places(system, task_id)
+    except SelvageError:  # its world cannot be built: all of it is open
+        return {f"task/{task_id}"}
 
 
 def _tally(cases: Iterable[tuple[str, bool]]) -> Count:

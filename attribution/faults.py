@@ -18,6 +18,7 @@ from typing import Any
 
 from attribution.change import Change, bind, changed
 from attribution.evidence import place_of, pointer_of
+from attribution.interventions.runs import arm_of, oracle_run
 from attribution.patchers.task import respelled_steps
 from attribution.swap import body_of, swap
 from components.errors import SynthesisError
@@ -212,44 +213,53 @@ class _Planner:
     def lost_value(self) -> Change | None:
         """An instruction says `the one we talked about` wherever a value stood."""
         for task in self._tasks():
-            for name, step in sorted(task.gold.items()):
-                for pointer, source in sorted(step.arguments.items()):
-                    if not isinstance(source, FromInstruction):
-                        continue
-                    value = task.instruction[source.start : source.end]
-                    spans = [m.span() for m in re.finditer(re.escape(value), task.instruction)]
-                    body = body_of(self._system, f"task/{task.task_id}")
+            for name, pointer, value in self._given(task):
+                spans = [m.span() for m in re.finditer(re.escape(value), task.instruction)]
+                body = body_of(self._system, f"task/{task.task_id}")
+                change = self._change(
+                    f"task/{task.task_id}",
+                    respelled_steps(body, [(*span, VAGUE) for span in spans]),
+                    ("instruction",),
+                    f"the instruction does not say {pointer} of step {name}",
+                )
+                if self._is_live(change, task.task_id):
                     self._taken.add(task.task_id)
-                    return self._change(
-                        f"task/{task.task_id}",
-                        respelled_steps(body, [(*span, VAGUE) for span in spans]),
-                        ("instruction",),
-                        f"the instruction does not say {pointer} of step {name}",
-                    )
+                    return change
         return None
 
     def moved_row(self) -> Change | None:
         """A row that the instruction names is another at the start, so that it is not found."""
         for task in self._tasks():
-            for step in task.gold.values():
-                for source in step.arguments.values():
-                    if not isinstance(source, FromInstruction):
+            for name, _pointer, value in self._given(task):
+                for key, row, field in self._rows_with(task.gold[name].service, value):
+                    if key in task.world.overrides:
                         continue
-                    value = task.instruction[source.start : source.end]
-                    for key, row, field in self._rows_with(step.service, value):
-                        if key in task.world.overrides:
-                            continue
-                        body = {**row, field: f"{value}-old"}
-                        change = self._change(
-                            f"task/{task.task_id}",
-                            [("add", pointer_of("world", "overrides", key), body)],
-                            ("world", "overrides", key),
-                            f"{key} starts with another {field} than the one the instruction names",
-                        )
-                        if self._applies(change):
-                            self._taken.add(task.task_id)
-                            return change
+                    body = {**row, field: f"{value}-old"}
+                    change = self._change(
+                        f"task/{task.task_id}",
+                        [("add", pointer_of("world", "overrides", key), body)],
+                        ("world", "overrides", key),
+                        f"{key} starts with another {field} than the one the instruction names",
+                    )
+                    if self._is_live(change, task.task_id):
+                        self._taken.add(task.task_id)
+                        return change
         return None
+
+    def _given(self, task: Task) -> Iterator[tuple[str, str, str]]:
+        """Yield step, pointer and text of the values that gold takes from the instruction."""
+        for name, step in sorted(task.gold.items()):
+            for pointer, source in sorted(step.arguments.items()):
+                if isinstance(source, FromInstruction):
+                    yield name, pointer, task.instruction[source.start : source.end]
+
+    def _is_live(self, change: Change, task_id: str) -> bool:
+        """Whether a run without slips, which passed, fails with the change."""
+        try:
+            system = changed(self._system, change)
+            return oracle_run(arm_of(system, task_id)).passed is False
+        except SynthesisError:
+            return False
 
     def wrong_criterion(self) -> Change | None:
         """A criterion expects a value that the right solution does not give."""
@@ -319,23 +329,16 @@ class _Planner:
         return [self._system.tasks[name] for name in names]
 
     def _rows_with(self, service: str, value: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-        seed, blueprint = (
-            self._system.environment.seeds[service],
-            self._system.environment.blueprints[service],
-        )
-        for table, rows in sorted(seed.tables.items()):
+        """Yield the rows with this value in a field of plain text, with that field."""
+        blueprint = self._system.environment.blueprints[service]
+        for table, rows in sorted(self._system.environment.seeds[service].tables.items()):
             entity = blueprint.entities[table]
             for row_id, row in sorted(rows.items()):
                 for field, found in sorted(row.items()):
-                    if found == value and field != entity.key:
+                    known = entity.fields[field]
+                    is_plain = known.type is FieldType.STRING and not known.enum and not known.link
+                    if found == value and is_plain and field != entity.key:
                         yield f"{service}/{table}/{row_id}", thaw(row), field
-
-    def _applies(self, change: Change) -> bool:
-        try:
-            changed(self._system, change)
-        except SynthesisError:
-            return False
-        return True
 
     def _change(
         self, artifact: str, operations: Iterable[Any], place: tuple[str, ...], reason: str

@@ -75,7 +75,7 @@ def mended_rows(
         if content_hash(row) in hashes:
             yield row
         for field in sorted(row):
-            if field == entity.key:
+            if field == entity.key or field not in entity.fields:
                 continue
             for value in _values(system, service, table, field):
                 candidate = {**row, field: value}

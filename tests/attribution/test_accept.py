@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from attribution.accept import Example, accepted_system, decide
+from attribution.patchers.propose import propose
+from attribution.records import FailureMode, Party
+from attribution.review import review_task
 from attribution.swap import make_patch, swap
 from components.artifacts import apply_patch, component_versions
 from components.records.frozen import thaw
@@ -133,6 +136,34 @@ def test_a_sound_task_is_not_retired() -> None:
     record = decide(clean(), patch(clean(), "retired", ("add", f"/{task_id}", "no")), [])
 
     assert not record.accepted
+
+
+def test_a_row_that_fits_no_table_is_found_and_taken_out() -> None:
+    task_id = sorted(clean().tasks)[0]
+    service = clean().tasks[task_id].world.services[0]
+    table, rows = next(iter(sorted(clean().environment.seeds[service].tables.items())))
+    key = f"{service}/{table}/{min(rows)}"
+    at = "/world/overrides/" + key.replace("/", "~1")
+    broken = with_defect(clean(), f"task/{task_id}", ("add", at, {"nonsense": 1}))
+
+    facts = review_task(broken, task_id)
+    assert [(fact.party.value, fact.place) for fact in facts] == [("task", f"task/{task_id}#{at}")]
+    mode = FailureMode(
+        mode_id="m",
+        party=Party.TASK,
+        place=facts[0].place,
+        rollouts=(),
+        lost_reward=0.0,
+        example="",
+        statement=facts[0].statement,
+        evidence_ids=(facts[0].evidence_id,),
+    )
+    proposed = propose(broken, mode, facts, 3)
+
+    record = decide(broken, proposed[0], [])
+
+    assert record.accepted, record.reason
+    assert record.versions_after == component_versions(clean())
 
 
 def test_a_sound_tool_is_not_quarantined() -> None:
