@@ -112,9 +112,7 @@ async def _run_missing(
             group.create_task(work(make_policy))
 
 
-async def _one_rollout(
-    system: System, task: Task, plan: RolloutPlan, policy: Policy
-) -> Trajectory:
+async def _one_rollout(system: System, task: Task, plan: RolloutPlan, policy: Policy) -> Trajectory:
     try:
         world = build_world(system, task.world)
     except BoundaryError as error:
