@@ -26,6 +26,7 @@ from loop.repair import repair
 from loop.reporting import report_round, report_seed
 from loop.rollouts import roll_out
 from loop.seed_round import build_seed
+from loop.services import check_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,10 @@ def evolve(config: RunConfig, console: Console) -> RoundResult:
     """Run one round, and round 0 before it when it is missing.
 
     Raises:
+        UserError: the configuration names what is not there, or what cannot be met.
         LedgerError: the round cannot run in this folder, now, with this configuration.
     """
+    check_settings(config)
     ledger = Ledger(Path(config.runs_dir), config.run)
     number = ledger.next_round() if config.round is None else config.round
     ledger.refuse_gap(number)

@@ -15,6 +15,7 @@ from components.environment.catalog_loader import (
 from components.environment.compiler import compile_spec
 from components.environment.gates import admit_service
 from components.environment.ingest import list_servers
+from components.environment.server_list import read_recorded_listings, read_server_list
 from components.errors import ConfigError, SynthesisError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.frozen import FrozenDict
@@ -46,6 +47,22 @@ class Services:
     """Service or server -> why it is not there."""
     gate_tests: int
     """Gate tests that were run."""
+
+
+def check_settings(config: RunConfig) -> None:
+    """Refuse what can be seen to be wrong before anything is started or written.
+
+    Raises:
+        ConfigError: an unknown built-in service, or settings of `task` that no draft could meet.
+        SpecError: the file with servers cannot be read.
+    """
+    specs = {name: _builtin(name).spec for name in config.environment.services}
+    if config.environment.mcp_config is None:
+        _check_tasks_fit(config, specs)
+    else:
+        path = Path(config.environment.mcp_config)
+        if read_recorded_listings(path) is None:
+            read_server_list(path)
 
 
 def build_services(config: RunConfig, console: Console) -> Services:

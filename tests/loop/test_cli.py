@@ -28,8 +28,8 @@ MISTAKES = [
     (["evolve", "task.k=2,3"], "task.k has several values (2,3)", "add -m"),
     (["evolve", "task.walk_length=2"], "must be > task.k (got 2 and 2)", "task.walk_length=3"),
     (["evolve", "task.domains=helpdesk"], "task.domains must be a list", "set task.domains=[]"),
-    (["evolve", "task.domains=[hr]"], "got 'hr'", "directory, helpdesk, mail"),
-    (["evolve", "task.k=4", "task.walk_length=9"], "got 4 and 3", "set task.k=3"),
+    (["evolve", "task.domains=[hr]"], "'hr'", "directory, helpdesk, mail"),
+    (["evolve", "task.k=4", "task.walk_length=9"], "got 4, there are 3", "set task.k=3"),
     (["evolve", "task=3"], "task must be a group of keys (got 3)", "drop the override"),
     (["evolve", "policy=scriptd"], "policy must be one of openai, scripted", "policy=scripted?"),
     (["evolve", "policy.model=m"], "belongs to policy=openai", "add policy=openai"),
@@ -114,7 +114,7 @@ def test_the_users_own_conf_folder_is_not_ours(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert "stranger" not in done.stdout
-    assert "walk_length: 4" in done.stdout
+    assert "walk_length: 6" in done.stdout
 
 
 def test_cfg_job_shows_overrides_and_runs_nothing(
@@ -138,7 +138,7 @@ def test_help_of_a_verb_shows_groups_keys_defaults_and_meaning(
     assert status == 0
     assert "python -m loop evolve +round=1" in out
     assert "scripted | openai" in out
-    assert "task.walk_length=4" in out
+    assert "task.walk_length=6" in out
     assert "Services that a task needs (K)." in out
     assert "policy.model=(must be given)" in out
 

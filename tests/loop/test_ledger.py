@@ -17,7 +17,7 @@ from components.errors import LedgerError
 from components.records.base import hash_record, to_json
 from loop.config import RunConfig
 from loop.ledger import Ledger, load_system, save_system
-from loop.ledger_files import config_changes
+from loop.ledger_files import config_changes, read_json
 from loop.store import Store
 from tests.loop.configs import run_config
 from tests.loop.toy_round import toy_system
@@ -127,8 +127,8 @@ def test_a_changed_configuration_is_refused_with_its_difference(
     ledger: Ledger, config: RunConfig
 ) -> None:
     finish(ledger, 0, config)
-    with ledger.locked(), ledger.open_round(1, config):
-        pass
+    with ledger.locked(), ledger.open_round(1, config) as folder:
+        folder.units.put("rollout", "a", {})
     before = tree(ledger.folder)
     changed = run_config("task.k=1", "policy.error_rates.skip_step=0.5", "task.domains=[mail]")
 
@@ -279,3 +279,17 @@ def test_systems_share_the_artifacts_that_are_equal(tmp_path: Path) -> None:
     save_system(store, toy_system("two"))
 
     assert len(list(tmp_path.rglob("*.json"))) == before + 2  # the harness and the version itself
+
+
+def test_a_round_that_has_done_nothing_takes_another_configuration(
+    ledger: Ledger, config: RunConfig
+) -> None:
+    finish(ledger, 0, config)
+    with ledger.locked(), ledger.open_round(1, config):
+        pass
+    changed = run_config("policy.error_rates.skip_step=0.5")
+
+    with ledger.locked(), ledger.open_round(1, changed) as folder:
+        kept = read_json(folder.path / "config.json")
+
+    assert kept["policy"]["error_rates"]["skip_step"] == 0.5
