@@ -136,7 +136,7 @@ class RoundSummary(Record):
     training: None = None
     """No training stage in this version."""
     seconds: FrozenDict[str, float]
-    """Wall time by stage, over all starts of the round."""
+    """Wall time by stage, of the start that finished it."""
 
 
 def pass_rate(outcomes: list[bool | None]) -> PassRate:

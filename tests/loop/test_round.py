@@ -6,9 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from components.errors import LedgerError
 from loop.console import Console
 from loop.round import RoundResult, evolve
 from tests.loop.configs import run_config
+from tests.loop.endpoint import careless_endpoint
 from tests.loop.killed_round import summary
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,46 +186,19 @@ def test_secrets_of_a_live_server_reach_nothing_that_is_kept(
     assert CANARY not in "".join(capfd.readouterr())
 
 
-class _Endpoint(BaseHTTPRequestHandler):
-    """Answers every request with one `finish` call, as a careless model might."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        text = '<tool_call>{"name": "finish", "arguments": {"answer": {}}}</tool_call>'
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}}
-        body = json.dumps({"choices": [choice], "usage": {"completion_tokens": 9}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def endpoint() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Endpoint)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-
-
 def test_a_model_behind_an_endpoint_is_blamed_for_its_own_failures(
-    tmp_path: Path, endpoint: str
+    tmp_path: Path,
 ) -> None:
-    _result, told = play(
-        tmp_path,
-        "faults=none",
-        "tracking=none",
-        "task.count=2",
-        "policy=openai",
-        f"policy.base_url={endpoint}",
-        "policy.model=careless",
-    )
+    with careless_endpoint() as base_url:
+        _result, told = play(
+            tmp_path,
+            "faults=none",
+            "tracking=none",
+            "task.count=2",
+            "policy=openai",
+            f"policy.base_url={base_url}",
+            "policy.model=careless",
+        )
 
     assert told["policy"] == "careless"
     assert told["policy_simulated"] is False
