@@ -9,34 +9,24 @@ as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from attribution.facts import reviewed
-from attribution.interventions.budgets import oracle_meets_norm, plain_limits
-from attribution.interventions.gold import replay_gold, same_outcome
-from attribution.interventions.reading import broken_rendering
-from attribution.interventions.rescoring import (
-    broken_criteria,
-    broken_settings,
-    decides_rightly,
-    known_runs,
-    reference_rubric,
-)
+from attribution.checks import defect_checks, tally, task_places
+from attribution.harm import harm_checks
+from attribution.interventions.gold import same_outcome
 from attribution.interventions.runs import (
     arm_of,
     first_difference,
-    oracle_run,
     play_on,
     replay,
     texts_of,
 )
-from attribution.records import AcceptanceCheck, AcceptanceRecord, EvidenceKind, Party
+from attribution.ownership import unreferenced_paths
+from attribution.records import AcceptanceCheck, AcceptanceRecord
 from attribution.swap import swap
 from components.artifacts import component_versions
-from components.environment.engine import execute
-from components.errors import SelvageError, SynthesisError
-from components.evaluator.rubric import is_pass, score_criteria
+from components.errors import BoundaryError, SelvageError, SynthesisError, boundary
 from components.records.frozen import FrozenDict
 from components.records.patch import Component, Patch
 from components.records.system import System
@@ -53,10 +43,6 @@ class Example:
     scored: ScoredTrajectory
 
 
-Count = tuple[int, int, str]
-"""Cases that hold, cases in all, and the first that does not."""
-
-
 def decide(system: System, patch: Patch, examples: Sequence[Example]) -> AcceptanceRecord:
     """Return whether a patch is kept, with every check.
 
@@ -67,19 +53,32 @@ def decide(system: System, patch: Patch, examples: Sequence[Example]) -> Accepta
     """
     versions = component_versions(system)
     try:
+        with boundary(SynthesisError, f"try patch {patch.patch_id}"):
+            return _decided(system, patch, examples, versions)
+    except BoundaryError as error:  # what cannot be tried is not kept, and ends no round
+        return _record(patch, {}, versions, versions, f"it cannot be decided: {error}")
+
+
+def _decided(
+    system: System, patch: Patch, examples: Sequence[Example], versions: FrozenDict[str, str]
+) -> AcceptanceRecord:
+    try:
         after = swap(system, patch)
     except SynthesisError as error:
         return _record(patch, {}, versions, versions, f"it does not apply: {error}")
+    if paths := unreferenced_paths(patch):
+        reason = f"it touches {patch.artifact}#{paths[0]}, which no reference covers"
+        return _record(patch, {}, versions, versions, reason)
     if patch.artifact == "retired":
         return _retired(system, after, patch)
     tasks = affected_tasks(system, patch)
     problem = _unbuildable(after, tasks)
     if problem:
         return _record(patch, {}, versions, versions, f"the system does not compile: {problem}")
-    checks = {name: _compared(count, system, after, tasks) for name, count in _COUNTS.items()}
-    for name, places in _PLACES.items():
-        checks[name] = _cleared(places, system, after, tasks)
-    checks["examples"] = _examples(after, examples)
+    checks = defect_checks(system, after, patch.component, tasks)
+    rollouts = [item.trajectory for item in examples if item.trajectory.task_id in tasks]
+    checks |= harm_checks(system, after, patch, tasks, rollouts)
+    checks["examples"] = _examples(system, after, examples)
     renewed: dict[str, Certificate] = {}
     if all(check.holds for check in checks.values()):
         checks["certificates"], renewed = _renewed(system, after, patch, tasks)
@@ -101,9 +100,12 @@ def _retired(system: System, after: System, patch: Patch) -> AcceptanceRecord:
     """A task may be taken out when something speaks against it that is its own."""
     versions = component_versions(system)
     out = sorted(set(after.retired) - set(system.retired))
-    sound = [name for name in out if not _task_places(system, name)]
+    sound = [name for name in out if not task_places(system, name) or _still_fits(system, name)]
     check = AcceptanceCheck(
-        before=0, after=len(out) - len(sound), total=len(out), holds=bool(out) and not sound
+        before=0,
+        after=len(out) - len(sound),
+        total=len(out),
+        holds=bool(out) and not sound and set(system.retired) <= set(after.retired),
     )
     checks = {"defective": check}
     if not check.holds:
@@ -116,6 +118,14 @@ def _retired(system: System, after: System, patch: Patch) -> AcceptanceRecord:
         versions_before=versions,
         versions_after=component_versions(after),
     )
+
+
+def _still_fits(system: System, task_id: str) -> bool:
+    """Whether a task passes its gates with the certified run: then its certificate is stale, and
+    not the task.
+    """
+    old, made = system.reference.certificates[task_id], _certified(system, task_id)
+    return made is not None and _same_run(old, made)
 
 
 def accepted_system(system: System, patch: Patch, record: AcceptanceRecord) -> System:
@@ -159,179 +169,14 @@ def _unbuildable(system: System, tasks: Iterable[str]) -> str:
     return ""
 
 
-def _compared(
-    count: Callable[[System, Sequence[str]], Count],
-    before: System,
-    after: System,
-    tasks: Sequence[str],
-) -> AcceptanceCheck:
-    old = new = total = 0
-    detail = ""
-    for task_id in tasks:
-        held_before, _, _ = _tried(count, before, task_id)
-        held_after, cases, first = _tried(count, after, task_id)
-        old, new, total = old + held_before, new + held_after, total + cases
-        detail = detail or first
-    return AcceptanceCheck(before=old, after=new, total=total, holds=new >= old, detail=detail)
-
-
-def _tried(count: Callable[[System, Sequence[str]], Count], system: System, task_id: str) -> Count:
-    try:
-        return count(system, (task_id,))
-    except SelvageError as error:
-        return 0, 1, f"{task_id}: {error}"
-
-
-def _cleared(
-    places: Callable[[System, str], set[str]],
-    before: System,
-    after: System,
-    tasks: Sequence[str],
-) -> AcceptanceCheck:
-    """Count the places that are clear, of those that something speaks against before or after."""
-    old = new = total = 0
-    detail = ""
-    for task_id in tasks:
-        open_before, open_after = (
-            _places_or_task(places, system, task_id) for system in (before, after)
-        )
-        concerned = max(1, len(open_before | open_after))
-        total += concerned
-        old += concerned - len(open_before)
-        new += concerned - len(open_after)
-        if open_after and not detail:
-            detail = min(open_after)
-    return AcceptanceCheck(before=old, after=new, total=total, holds=new >= old, detail=detail)
-
-
-def _places_or_task(
-    places: Callable[[System, str], set[str]], system: System, task_id: str
-) -> set[str]:
-    try:
-        return places(system, task_id)
-    except SelvageError:  # its world cannot be built: all of it is open
-        return {f"task/{task_id}"}
-
-
-def _tally(cases: Iterable[tuple[str, bool]]) -> Count:
-    held = total = 0
-    first = ""
-    for name, holds in cases:
-        total += 1
-        held += holds
-        first = first or ("" if holds else name)
-    return held, total, first
-
-
-def _gold_answers(system: System, tasks: Sequence[str]) -> Count:
-    """Certified calls that answer as recorded."""
-    cases = []
-    for task_id in tasks:
-        certificate = system.reference.certificates[task_id]
-        gold = replay_gold(arm_of(system, task_id).world, certificate)
-        for name, step in zip(gold.names, gold.steps, strict=True):
-            is_same = same_outcome(step.call, certificate.gold_run[name])
-            cases.append((f"{task_id} {name}", is_same))
-    return _tally(cases)
-
-
-def _gold_passes(system: System, tasks: Sequence[str]) -> Count:
-    """Certified calls that, executed, pass the stored rubric."""
-    cases = []
-    for task_id in tasks:
-        arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
-        state = arm.world.initial
-        for name in sorted(certificate.gold_run):
-            call = certificate.gold_run[name]
-            state = execute(arm.world, state, call.service, call.tool, call.arguments).state
-        rubric = system.evaluator.rubrics.get(task_id)
-        if rubric is not None:
-            settings = system.evaluator.settings
-            scores = score_criteria(
-                rubric, settings, arm.world.initial, state, certificate.gold_answer
-            )
-            cases.append((task_id, is_pass(scores, rubric, settings) is True))
-    return _tally(cases)
-
-
-def _verdicts(system: System, tasks: Sequence[str]) -> Count:
-    """Known runs (gold, nothing, mutants) that the stored rubric decides rightly."""
-    cases = []
-    for task_id in tasks:
-        arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
-        rubric = system.evaluator.rubrics.get(task_id)
-        for run in known_runs(arm.world, certificate):
-            is_right = rubric is not None and decides_rightly(
-                rubric, system.evaluator.settings, arm.world, run
-            )
-            cases.append((f"{task_id} {run.name}", is_right))
-    return _tally(cases)
-
-
-def _norm(system: System, tasks: Sequence[str]) -> Count:
-    """Tasks that the oracle passes within its share of the turns."""
-    limits = system.harness.limits
-    return _tally(
-        (
-            task_id,
-            oracle_meets_norm(oracle_run(arm_of(system, task_id)), limits),
-        )
-        for task_id in tasks
-    )
-
-
-def _environment_places(system: System, task_id: str) -> set[str]:
-    """Where what is written or promised speaks against the environment."""
-    # Recorded answers are counted by themselves: a review asks them only where nothing else is in
-    # doubt.
-    return {
-        fact.place
-        for fact in reviewed(system, task_id, Party.TASK)
-        if fact.party is Party.ENVIRONMENT and fact.kind is not EvidenceKind.GOLD_REPLAY
-    }
-
-
-def _task_places(system: System, task_id: str) -> set[str]:
-    """Where a task does not fit its certified run."""
-    review = reviewed(system, task_id, Party.TASK)
-    return {fact.place for fact in review if fact.party is Party.TASK}
-
-
-def _evaluator_places(system: System, task_id: str) -> set[str]:
-    """Where rubric and settings are not what the certified run and the samples make of them."""
-    arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
-    facts = list(broken_settings(system.evaluator.settings))
-    if reference_rubric(arm.task, certificate, arm.world) is None:
-        return {fact.place for fact in facts} | {f"rubric/{task_id}"}
-    facts += broken_criteria(system, arm.task, arm.world)
-    return {fact.place for fact in facts}
-
-
-def _harness_places(system: System, task_id: str) -> set[str]:
-    """Where the harness does not show what it must, or has a limit below the norm."""
-    arm = arm_of(system, task_id)
-    return {fact.place for fact in (*broken_rendering(arm), *plain_limits(arm))}
-
-
-_COUNTS: dict[str, Callable[[System, Sequence[str]], Count]] = {
-    "gold_answers": _gold_answers,
-    "gold_passes": _gold_passes,
-    "verdicts": _verdicts,
-    "norm": _norm,
-}
-_PLACES: dict[str, Callable[[System, str], set[str]]] = {
-    "promises": _environment_places,
-    "derivations": _task_places,
-    "criteria": _evaluator_places,
-    "harness": _harness_places,
-}
-
-
-def _examples(after: System, examples: Sequence[Example]) -> AcceptanceCheck:
+def _examples(before: System, after: System, examples: Sequence[Example]) -> AcceptanceCheck:
     """Rollouts that are decided rightly now: a false pass fails, a failure can still be won from
     where the patched system first answers otherwise.
+
+    A failure that could have been won from there as things were is no success of the patch.
     """
     cases = []
+    old = 0
     for example in examples:
         trajectory = example.trajectory
         if trajectory.task_id not in after.tasks:
@@ -349,9 +194,18 @@ def _examples(after: System, examples: Sequence[Example]) -> AcceptanceCheck:
         differs = first_difference(trajectory, again.trajectory)
         point = len(texts) if differs is None else min(differs + 1, len(texts))
         is_won = play_on(arm, texts[:point], trajectory.seed).passed is True
+        old += is_won and _was_won(before, trajectory, texts[:point])
         cases.append((trajectory.rollout_id, is_won))
-    held, total, first = _tally(cases)
-    return AcceptanceCheck(before=0, after=held, total=total, holds=True, detail=first)
+    held, total, first = tally(cases)
+    return AcceptanceCheck(before=old, after=held, total=total, holds=True, detail=first)
+
+
+def _was_won(system: System, trajectory: Trajectory, texts: Sequence[str]) -> bool:
+    try:
+        arm = arm_of(system, trajectory.task_id)
+    except SelvageError:
+        return False
+    return play_on(arm, texts, trajectory.seed).passed is True
 
 
 def _refusal(patch: Patch, checks: dict[str, AcceptanceCheck]) -> str:
@@ -367,7 +221,7 @@ def _refusal(patch: Patch, checks: dict[str, AcceptanceCheck]) -> str:
     examples = checks["examples"]
     if examples.total and not examples.after and not gains:
         return "none of the rollouts that it is for is decided rightly now"
-    if not gains and not examples.after:
+    if not gains and examples.after <= examples.before:
         return "nothing gets better"
     if patch.component is Component.EVALUATOR and not gains & {"verdicts", "criteria"}:
         return "it makes more runs pass, and no known run is decided better"
@@ -420,6 +274,10 @@ def _certified(system: System, task_id: str) -> Certificate | None:
 
 
 def _same_reference(old: Certificate, new: Certificate) -> bool:
+    return _same_run(old, new) and old.seed_rows == new.seed_rows
+
+
+def _same_run(old: Certificate, new: Certificate) -> bool:
     return (
         set(old.gold_run) == set(new.gold_run)
         and all(
@@ -428,7 +286,6 @@ def _same_reference(old: Certificate, new: Certificate) -> bool:
             for name in old.gold_run
         )
         and old.gold_answer == new.gold_answer
-        and old.seed_rows == new.seed_rows
     )
 
 

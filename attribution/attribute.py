@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attribution.evidence import evidence, place_of
+from attribution.interventions.gold import replay_gold
 from attribution.interventions.promises import check_step, promised_reactions, run_steps
 from attribution.interventions.reading import misread_turns
 from attribution.interventions.runs import (
@@ -43,7 +44,13 @@ from attribution.records import (
     Verdict,
 )
 from attribution.remedies import Repaired, Suspect, repair_for_task, repaired_by
-from components.errors import SelvageError, SynthesisError
+from components.errors import (
+    BoundaryError,
+    SelvageError,
+    SynthesisError,
+    VerifierError,
+    boundary,
+)
 from components.records.system import System
 from components.records.trajectory import (
     ScoredTrajectory,
@@ -77,6 +84,14 @@ def attribute_trajectory(
         trajectory: the rollout.
         scored: its result under the system's own rubric.
     """
+    try:
+        with boundary(VerifierError, f"attribute {trajectory.rollout_id}"):
+            return _attributed(system, trajectory, scored)
+    except BoundaryError as error:  # one rollout that cannot be judged must not end a round
+        return _undecided(trajectory, (), f"a judgement that does not break: {error}")
+
+
+def _attributed(system: System, trajectory: Trajectory, scored: ScoredTrajectory) -> Attribution:
     if trajectory.failure is not None:
         return _broken_boundary(system, trajectory)
     if trajectory.task_id not in system.tasks or (
@@ -177,7 +192,10 @@ class _Case:
 
     def unscored(self) -> Attribution:
         """Say who kept a rollout from being scored."""
-        culprits = [item for item in self.repaired.suspects if item.party is Party.EVALUATOR]
+        culprits = self._those(lambda arm: self._replayed(arm).passed is not None)
+        culprits = culprits or [
+            item for item in self.repaired.suspects if item.party is Party.EVALUATOR
+        ]
         if culprits:
             return self._blame(culprits, len(self.texts))
         return _undecided(
@@ -314,6 +332,8 @@ class _Case:
         confidence: float | None = None,
     ) -> Attribution:
         sure = confidence or (SURE if len(culprits) == 1 else LIKELY)
+        if self._is_disputed(culprits[0]):
+            sure = min(sure, WEAK)
         blamed = tuple(
             Blame(party=item.party, place=item.place, confidence=sure if index == 0 else WEAK)
             for index, item in enumerate(culprits)
@@ -335,6 +355,20 @@ class _Case:
             (*self._facts(self.repaired.suspects), fact),
             is_false_pass=not should_pass,
         )
+
+    def _is_disputed(self, suspect: Suspect) -> bool:
+        """Whether two references disagree: documentation accuses a certified call that answers as
+        it was recorded. A sentence may be false, or the fault older than the task.
+        """
+        accused = [
+            item
+            for item in suspect.evidence
+            if item.kind is EvidenceKind.SPEC and item.rollout_id is None
+        ]
+        if not accused:
+            return False
+        certificate = self.arm.system.reference.certificates[self.arm.task.task_id]
+        return replay_gold(self.arm.world, certificate).differs_at is None
 
     def _facts(self, suspects: Sequence[Suspect]) -> tuple[Evidence, ...]:
         return tuple(item for suspect in suspects for item in suspect.evidence)
@@ -382,10 +416,10 @@ def _broken_boundary(system: System, trajectory: Trajectory) -> Attribution:
             suspects = repair_for_task(system, trajectory.task_id).suspects
         except SelvageError:
             suspects = ()
-        for suspect in suspects:
-            if suspect.party is party:
-                place = suspect.place
-                break
+        menders = [item for item in suspects if _mends_boundary(system, trajectory, item)]
+        for suspect in menders or [item for item in suspects if item.party is party]:
+            party, place = suspect.party, suspect.place
+            break
     fact = evidence(
         EvidenceKind.BOUNDARY,
         party,
@@ -406,6 +440,21 @@ def _broken_boundary(system: System, trajectory: Trajectory) -> Attribution:
         evidence_ids=tuple(item.evidence_id for item in facts),
     )
     return Attribution(verdict=verdict, evidence=facts)
+
+
+def _mends_boundary(system: System, trajectory: Trajectory, suspect: Suspect) -> bool:
+    """Whether the same texts break nothing once this one defect is repaired, and do before."""
+
+    def breaks(tried: System) -> bool:
+        try:
+            run = replay(arm_of(tried, trajectory.task_id), texts_of(trajectory), trajectory.seed)
+        except SelvageError:
+            return True
+        return run.trajectory.failure is not None
+
+    if suspect.change is None:
+        return False
+    return breaks(system) and not breaks(repaired_by(system, suspect.change))
 
 
 def _undecided(

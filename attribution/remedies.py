@@ -7,14 +7,14 @@ what becomes of a repair `attribution.accept` decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from attribution.change import Change, applicable, bind
 from attribution.facts import reviewed, still_holds
 from attribution.kept import kept
 from attribution.patchers.candidates import candidate_changes
-from attribution.records import Evidence, Party
+from attribution.records import Evidence, EvidenceKind, Party
 from attribution.review import places_of
 from attribution.swap import swap
 from components.errors import SelvageError
@@ -135,7 +135,8 @@ def fitting_changes(
         tasks: tasks that show it.
         most: how many are wanted.
     """
-    before = sum(len(reviewed(system, name, party)) for name in tasks)
+    earlier = [item for name in tasks for item in reviewed(system, name, party)]
+    before, unbuilt = len(earlier), _unbuilt(earlier)
     found: list[Change] = []
     candidates = applicable(system, candidate_changes(system, party, place, facts))
     for number, (change, after) in enumerate(candidates):
@@ -146,13 +147,18 @@ def fitting_changes(
         try:
             if any(still_holds(after, fact) for fact in facts[:_MAX_FACTS]):
                 continue
-            reviews = [reviewed(after, name, party) for name in tasks]
+            later = [item for name in tasks for item in reviewed(after, name, party)]
         except SelvageError:
             continue
-        is_open = any(item.place == place for review in reviews for item in review)
-        if not is_open and sum(map(len, reviews)) <= before:
+        if not _unbuilt(later) <= unbuilt:
+            continue  # nothing speaks against a place in a world that cannot be built
+        if len(later) <= before and not any(item.place == place for item in later):
             found.append(change)
     return found
+
+
+def _unbuilt(found: Iterable[Evidence]) -> set[str]:
+    return {item.place for item in found if item.kind is EvidenceKind.BOUNDARY}
 
 
 def hides(change: Change) -> bool:

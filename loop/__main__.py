@@ -1,12 +1,13 @@
 """The command line: `python -m loop VERB [key=value ...]`, also installed as `selvage`.
 
 Owns dispatch and exit status: 0 done, 2 one line on stderr that the user can act on, 130
-interrupted. What is our own mistake keeps its traceback. Hydra and everything behind it is imported
-only once a verb is known.
+interrupted, 141 nobody reads stdout any more. What is our own mistake keeps its traceback. Hydra
+and everything behind it is imported only once a verb is known.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -30,10 +31,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def guarded(run: Callable[[], int]) -> int:
     """Return the exit status of `run`, with one line on stderr for what the user can mend."""
     try:
-        return run()
+        status = run()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
     except UserError as error:
-        print(f"selvage: {' '.join(str(error).split())}", file=sys.stderr)
+        if sys.stderr is not None:
+            print(f"selvage: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Who read our stdout has gone; the interpreter must not try to write there once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
     except KeyboardInterrupt:
         print("selvage: interrupted; the same command resumes what can be resumed", file=sys.stderr)
         return 130

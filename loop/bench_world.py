@@ -24,7 +24,7 @@ from typing import Any
 import orjson
 
 from components.environment.engine import execute
-from components.environment.state import Row, net_changes, rows_of, state_hash
+from components.environment.state import Row, diff_states, net_changes, rows_of, state_hash
 from components.environment.world import World
 from components.megamcp.journal import CommitMode, Journal
 from components.megamcp.session import Session, open_session, recover
@@ -224,6 +224,7 @@ def _take_writes(
             cost = _writes_us(world, users, num_writes, repeat)
             take(f"{num_writes}_writes_{size}", cost.writes)
             take(f"diff_hash_after_{num_writes}_writes_{size}", cost.after)
+            take(f"diff_of_states_after_{num_writes}_writes_{size}", cost.compared)
             costs[size, num_writes] = cost.after
     take("ratio_diff_hash_1400kb_to_140kb", costs["1400kb", 10] / costs["140kb", 10])
     take("ratio_diff_hash_20_to_10_writes", costs["1400kb", 20] / costs["1400kb", 10])
@@ -238,13 +239,17 @@ class _WritesCost:
     """With the digests of the changed rows once more: kept up to date, they are a part of the
     writes.
     """
+    compared: float
+    """To find the same diff from the two states alone, without the engine's changes: this grows
+    with the tables that were written to.
+    """
 
 
 def _writes_us(world: World, users: int, num_writes: int, repeat: int) -> _WritesCost:
     calls = [
         episode_calls(users, (repeat + place) % users)[3] for place in range(0, 2 * num_writes, 2)
     ]
-    writes = after = 0.0
+    writes = after = compared = 0.0
     count = 30
     for _ in range(count):
         state, changes = world.initial, list[RowChange]()
@@ -259,10 +264,15 @@ def _writes_us(world: World, users: int, num_writes: int, repeat: int) -> _Write
             assert change.after is not None
             Row(change.after, change.service, change.table, change.row_id)
         ended = time.process_time()
+        found = diff_states(world.initial, state)
+        compared += time.process_time() - ended
+        assert [change.row_id for change in found] == [change.row_id for change in diff]
         assert len(diff) == num_writes
         assert digest != state_hash(world.initial)
         writes, after = writes + written - started, after + ended - written
-    return _WritesCost(writes=writes / count * 1e6, after=after / count * 1e6)
+    return _WritesCost(
+        writes=writes / count * 1e6, after=after / count * 1e6, compared=compared / count * 1e6
+    )
 
 
 def _rollout_memory(settings: BenchWorldSettings) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from attribution.attribute import attribute_trajectory
 from attribution.modes import failure_modes
-
 from attribution.records import Attribution, FailureMode
 from components.records.base import to_json
 from components.records.frozen import content_hash
@@ -51,6 +50,7 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
         }
 
     result = context.folder.run_stage(STAGE, compute)
+    context.folder.units.refuse_other_units(STAGE, result["verdicts"])
     modes = tuple(FailureMode.model_validate(body) for body in result["modes"])
     return Blamed(_read(context), modes)
 

@@ -30,7 +30,8 @@ def _number_as_text(value: object) -> object:
 
 
 def _check_run_name(name: str) -> str:
-    if not RUN_NAME.fullmatch(name) or name == STORE_FOLDER:
+    # Folded: a file system may take `Store` and `store` for one folder.
+    if not RUN_NAME.fullmatch(name) or name.casefold() == STORE_FOLDER:
         raise ValueError(
             f"run must be a folder name of letters, digits, '.', '_' and '-' other than "
             f"'{STORE_FOLDER}' (got '{name}'); set run=mine"

@@ -6,6 +6,7 @@ Never part of what is recorded.
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable
@@ -23,7 +24,8 @@ class Console:
     def __init__(
         self, stream: TextIO | None = None, clock: Callable[[], float] = time.perf_counter
     ) -> None:
-        self._stream = sys.stderr if stream is None else stream
+        # Without a stderr (`2>&-`, some services) there is nobody to tell, and nothing to fail.
+        self._stream = stream or sys.stderr or io.StringIO()
         self._clock = clock
         self._is_live = self._stream.isatty()
         self._stage = ""
@@ -81,5 +83,9 @@ class Console:
             self._width = 0
 
     def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:  # the reader has gone (`| head -1`): the round goes on without it
+            self._stream = io.StringIO()
+            self._is_live = False

@@ -8,16 +8,18 @@ that blames a component at a place where nothing was planted.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
 from attribution.records import FailureMode, Party
+from components.records.frozen import content_hash
 from components.records.patch import Patch
+from loop.ledger import RoundFolder
+from loop.ledger_files import damaged, read_object
 from loop.repair import Decided
 from loop.seed_round import PLANTED
 from loop.summary import FaultCounts
 
+_MEND = "restore it from a copy, or remove the folder of round 0 and run +round=0 to make it again"
 REMOVALS = ("/quarantined", "retired")
 """A patch that only takes a tool or a task out of service is no repair."""
 
@@ -53,9 +55,17 @@ class FaultScore:
         )
 
 
-def read_planted(run_folder: Path) -> tuple[Patch, ...]:
-    """Return the faults that round 0 of this run planted."""
-    body = json.loads((run_folder / "round-0000" / PLANTED).read_bytes())
+def read_planted(folder: RoundFolder) -> tuple[Patch, ...]:
+    """Return the faults that round 0 of this run planted.
+
+    Raises:
+        LedgerError: the file is missing, or was changed since: every figure about faults rests
+            on it.
+    """
+    path = folder.path.parent / "round-0000" / PLANTED
+    body = read_object(path, _MEND)
+    if content_hash(body) != folder.seed_result("faults")["planted"]:
+        raise damaged(path, "it is not what round 0 planted", _MEND)
     return tuple(Patch.model_validate(fault) for fault in body["faults"])
 
 

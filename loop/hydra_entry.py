@@ -35,7 +35,7 @@ from components.errors import ConfigError, UserError
 from components.records.config import Config
 from loop.config_errors import explain
 from loop.config_keys import keys_of, verb_help
-from loop.hydra_errors import explain_composition
+from loop.hydra_errors import explain_composition, refuse_unreadable_choice
 from loop.verbs import Verb
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -63,19 +63,25 @@ def run_verb(verb: Verb, arguments: list[str], command: Command | None = None) -
     """
     model: type[Config] = getattr(loop.config, verb.config)
     defaults = default_values(verb, model)
+    arguments = _with_info_spelled_out(arguments)
     flags = _parse_flags(arguments)
     if flags.help:
         print(verb_help(verb, _description(verb), model, defaults))
         return 0
     job = _Job(verb, model, defaults, command)
+    keys = keys_of(model)
+    refuse_unreadable_choice(flags.overrides, keys)
     try:
         with _hydra_process(verb, flags, arguments):
             hydra.main(version_base="1.3", config_path=str(CONF), config_name=verb.name)(job.run)()
-    except (HydraException, OmegaConfBaseException) as error:
-        keys = keys_of(model)
-        raise ConfigError(explain_composition(error, flags.overrides, keys)) from error
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
+    except Exception as error:
+        # Hydra raises plain errors too. Until a job has begun, what it cannot do is the command
+        # line's; after that it is our own mistake and keeps its traceback.
+        if job.has_begun and not isinstance(error, (HydraException, OmegaConfBaseException)):
+            raise
+        raise ConfigError(explain_composition(error, flags.overrides, keys)) from error
     job.raise_failures()
     return 0
 
@@ -89,6 +95,12 @@ def load_config(values: dict[str, Any], model: type[Config], defaults: dict[str,
     Raises:
         ConfigError: a value is refused; one line says which.
     """
+    for key, value in _flat(values):
+        if not _is_text(value):
+            raise ConfigError(
+                f"{key} holds bytes that are no UTF-8 text (got {value!a}); write it in "
+                "UTF-8, under a UTF-8 locale such as LC_ALL=C.UTF-8"
+            )
     try:
         return model.model_validate_json(json.dumps(values), strict=True)
     except ValidationError as error:
@@ -137,6 +149,11 @@ class _Job:
         self._is_sweep = False
         self._failures: list[UserError] = []
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether Hydra has composed and called."""
+        return self._count > 0
+
     def run(self, composed: DictConfig) -> None:
         """Hydra's task function."""
         self._count += 1
@@ -181,6 +198,15 @@ class _Job:
             print(f"selvage: sweep job {job}: {line}", file=sys.stderr)
 
 
+def _with_info_spelled_out(arguments: list[str]) -> list[str]:
+    """Give `--info` the word that may be left out, so that it does not take an override for it."""
+    words = ["--info=all" if text in ("--info", "-i") else text for text in arguments]
+    for index, text in enumerate(arguments[:-1]):
+        if words[index] == "--info=all" and not set(arguments[index + 1]) & set("=-"):
+            words[index] = text
+    return words
+
+
 def _parse_flags(arguments: list[str]) -> argparse.Namespace:
     """Read the command line as Hydra will, so that what Hydra refuses becomes one line."""
     parser = get_args_parser()
@@ -212,6 +238,8 @@ def _hydra_process(verb: Verb, flags: argparse.Namespace, arguments: list[str]) 
         # job files) names a folder with hydra.sweep.dir: the later override wins.
         sweep = [f"hydra.sweep.dir={json.dumps(folder)}", "hydra.sweep.subdir=."]
         overrides = [*(sweep if flags.multirun else []), *flags.overrides]
+        if flags.hydra_help:  # Hydra composes its own configuration alone, and knows none of ours
+            overrides = []
         sys.argv = [f"python -m loop {verb.name}", *options, *overrides]
         os.environ["HYDRA_FULL_ERROR"] = "1"
         try:
@@ -228,8 +256,8 @@ def _name_job(values: dict[str, Any], suffix: str) -> None:
     """Give a sweep's job its own run folder, and its own result file where one is asked for."""
     if "run" in values:
         values["run"] = f"{values['run']}-{suffix}"
-    if isinstance(values.get("out"), str):
-        out = Path(values["out"])
+    out = Path(values["out"]) if isinstance(values.get("out"), str) else None
+    if out is not None and out.name:
         values["out"] = str(out.with_name(f"{out.stem}-{suffix}{out.suffix}"))
 
 
@@ -263,6 +291,14 @@ def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _texts(items: Any) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from components.errors import ConfigError
 from loop.config_keys import Key, unknown_key
 from loop.verbs import nearest
 
@@ -19,6 +20,21 @@ _UNKNOWN = re.compile(
 )
 _THERE_ALREADY = re.compile(r"An item is already at '([^']+)'|Multiple values for (\S+)\. To")
 _SWEEP = re.compile(r"(?:Ambiguous value for argument|Sweep parameters) '(.+?)'(?:\n| requires|$)")
+
+
+def refuse_unreadable_choice(overrides: Sequence[str], keys: Sequence[Key]) -> None:
+    """Refuse what cannot name a choice of a group: null, a path, a value with keys in it.
+
+    A name that is not ours passes: a folder given with `-cd` may hold more choices.
+
+    Raises:
+        ConfigError: one line with the choices that there are.
+    """
+    groups = {key.name: key.choices for key in keys if key.choices}
+    for override in overrides:
+        name, _, value = override.lstrip("+").partition("=")
+        if name in groups and (value == "null" or set(value) & set("/{")):
+            raise ConfigError(_no_choice(name, value, groups[name]))
 
 
 def explain_composition(error: Exception, overrides: Sequence[str], keys: Sequence[Key]) -> str:
@@ -76,6 +92,10 @@ def _unreadable(override: str, message: str, keys: Sequence[Key]) -> str:
 
 def _unknown_choice(missing: str, options: list[str]) -> str:
     group, _, choice = missing.rpartition("/")
+    return _no_choice(group, choice, options)
+
+
+def _no_choice(group: str, choice: str, options: Sequence[str]) -> str:
     near = nearest(choice, options)
     wanted = ", ".join(sorted(options))
     mend = f"did you mean {group}={near}?" if near else "choose one of them, or drop the override"

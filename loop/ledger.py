@@ -21,7 +21,6 @@ from components.artifacts import (
     reference_artifacts,
     system_from_artifacts,
 )
-from components.durable import write_atomic
 from components.errors import LedgerError
 from components.records.base import Record, hash_record, to_json
 from components.records.frozen import FrozenDict, freeze
@@ -30,11 +29,15 @@ from components.records.system import System
 from loop.config import STORE_FOLDER
 from loop.ledger_files import (
     config_changes,
+    damaged,
     locked,
     pretty_json,
-    read_json,
-    read_record,
+    read_object,
+    read_sealed,
+    settings_hash,
     shown_change,
+    write_file,
+    write_sealed,
 )
 from loop.ledger_records import (
     Change,
@@ -70,7 +73,7 @@ class Ledger:
             LedgerError: the file is damaged.
         """
         path = self.round_path(number) / "manifest.json"
-        return read_record(path, Manifest) if path.exists() else None
+        return read_sealed(path, Manifest) if path.exists() else None
 
     def is_finished(self, number: int) -> bool:
         """Return whether a round has run to its end."""
@@ -120,6 +123,7 @@ class Ledger:
                 configuration, or a file is damaged. Nothing is changed.
         """
         self.refuse_gap(number)
+        self._refuse_broken_chain(number - 1)
         parent = self.manifest(number - 1) if number else None
         if number and (parent is None or parent.status != "finished"):
             raise LedgerError(
@@ -131,16 +135,11 @@ class Ledger:
         parent_hash = None if parent is None else hash_record(parent)
         if manifest is None or not self._has_begun(path, manifest):
             manifest = self._first_manifest(number, config, parent, parent_hash)
-            write_atomic(path / "config.json", pretty_json(to_json(config)), point="config")
-            write_atomic(path / "manifest.json", pretty_json(to_json(manifest)), point="manifest")
+            write_file(path / "config.json", pretty_json(to_json(config)), point="config")
+            write_sealed(path / "manifest.json", manifest, point="manifest")
         else:
-            self._refuse_changed_config(number, config)
-        if manifest.parent != parent_hash:
-            raise LedgerError(
-                f"{path / 'manifest.json'} was made after another round {number - 1} than the one "
-                f"that is there; restore {self.round_path(number - 1)} from a copy, or give run= "
-                "another name"
-            )
+            self._refuse_changed_config(number, manifest, config)
+        self._refuse_broken_chain(number)
         for leftover in path.glob(".*.tmp"):  # of a process that was killed while it wrote
             leftover.unlink()
         with UnitLog(path / "units.sqlite") as units:
@@ -156,9 +155,26 @@ class Ledger:
         with UnitLog(path / "units.sqlite") as units:
             return not units.is_empty
 
-    def _refuse_changed_config(self, number: int, config: Record) -> None:
+    def _refuse_broken_chain(self, last: int) -> None:
+        """Raise when a round up to `last` was made after another one than stands before it."""
+        for number in range(1, last + 1):
+            manifest, parent = self.manifest(number), self.manifest(number - 1)
+            if manifest and parent and manifest.parent != hash_record(parent):
+                raise LedgerError(
+                    f"{self.round_path(number) / 'manifest.json'} was made after another round "
+                    f"{number - 1} than the one that is there; restore "
+                    f"{self.round_path(number - 1)} from a copy, or give run= another name"
+                )
+
+    def _config_of(self, number: int, manifest: Manifest) -> dict[str, Any]:
         path = self.round_path(number) / "config.json"
-        changes = config_changes(read_json(path), to_json(config))
+        body = read_object(path)
+        if settings_hash(body) != manifest.config:
+            raise damaged(path, "it is not what the round started with")
+        return body
+
+    def _refuse_changed_config(self, number: int, manifest: Manifest, config: Record) -> None:
+        changes = config_changes(self._config_of(number, manifest), to_json(config))
         if changes:
             listed = ", ".join(shown_change(change) for change in changes)
             raise LedgerError(
@@ -173,11 +189,12 @@ class Ledger:
         body = to_json(config)
         changes: tuple[Change, ...] = ()
         if parent is not None:
-            changes = config_changes(read_json(self.round_path(number - 1) / "config.json"), body)
+            changes = config_changes(self._config_of(number - 1, parent), body)
         return Manifest(
             round=number,
             parent=parent_hash,
             seed=int(body.get("seed", 0)),
+            config=settings_hash(body),
             config_changes=changes,
             system=None if parent is None else system_after(parent),
             versions=FrozenDict() if parent is None else versions_after(parent),
@@ -207,6 +224,11 @@ class RoundFolder:
         """Return a finished stage's result; None when it is not finished."""
         record = self._record_of(name)
         return None if record is None else self.store.get(record.result)
+
+    def seed_result(self, name: str) -> Any:
+        """Return the result of a stage of round 0 of this run."""
+        manifest = read_sealed(self.path.parent / "round-0000" / "manifest.json", Manifest)
+        return self.store.get(next(item.result for item in manifest.stages if item.name == name))
 
     def system_version(self) -> SystemVersion:
         """Return the version of the system after the last finished stage.
@@ -262,18 +284,18 @@ class RoundFolder:
     def seconds(self) -> dict[str, float]:
         """Return the seconds that each stage took when it was computed last."""
         path = self.path / "timing.json"
-        return dict(read_json(path)) if path.exists() else {}
+        return read_object(path, "remove it; the seconds in it are lost") if path.exists() else {}
 
     def _record_of(self, name: str) -> StageRecord | None:
         return next((stage for stage in self._manifest.stages if stage.name == name), None)
 
     def _write(self, manifest: Manifest) -> None:
-        write_atomic(self.path / "manifest.json", pretty_json(to_json(manifest)), point="manifest")
+        write_sealed(self.path / "manifest.json", manifest, point="manifest")
         self._manifest = manifest
 
     def _keep_seconds(self, name: str, seconds: float) -> None:
         timing = {**self.seconds(), name: round(seconds, 3)}
-        write_atomic(self.path / "timing.json", pretty_json(timing), point="timing")
+        write_file(self.path / "timing.json", pretty_json(timing), point="timing")
 
 
 def save_system(store: Store, system: System) -> SystemVersion:

@@ -1,5 +1,8 @@
-"""The ledger's files read with care, the difference of two configurations, and the lock of a
-run."""
+"""The ledger's files written and read with care, the difference of two configurations, and the
+lock of a run.
+
+A file that cannot be written or is damaged is one line that names it and says how to mend it.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from components.durable import write_atomic
 from components.errors import LedgerError
-from components.records.base import Record
-from components.records.frozen import freeze, thaw
+from components.records.base import Record, hash_record, to_json
+from components.records.frozen import content_hash, freeze, thaw
 from loop.ledger_records import Change
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -26,6 +30,23 @@ resume."""
 
 _ABSENT = "(absent)"
 """Stands for a key that one of two configurations has not got."""
+_CHECKSUM = "checksum"
+_RESTORE = "restore it from a copy, or give run= another name"
+
+
+def write_file(path: Path, data: bytes, *, point: str) -> None:
+    """Replace a file's content, whole or not at all (see `write_atomic`).
+
+    Raises:
+        LedgerError: the machine refuses: a full disk, a folder that is read-only.
+    """
+    try:
+        write_atomic(path, data, point=point)
+    except OSError as error:
+        raise LedgerError(
+            f"{path} cannot be written ({error.strerror or error}); mend that, then run the same "
+            "command again"
+        ) from error
 
 
 def pretty_json(value: Any) -> bytes:
@@ -34,30 +55,44 @@ def pretty_json(value: Any) -> bytes:
     return (text + "\n").encode("utf-8", "surrogatepass")
 
 
-def read_json(path: Path) -> Any:
-    """Return a file's JSON.
+def read_object(path: Path, mend: str = _RESTORE) -> dict[str, Any]:
+    """Return a file's JSON object.
 
     Raises:
-        LedgerError: the file cannot be read as JSON.
+        LedgerError: the file cannot be read as one; the line ends with `mend`.
     """
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise _damaged(path, str(error)) from error
+        body = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, str(error), mend) from error
+    if not isinstance(body, dict):
+        raise damaged(path, "it is no JSON object", mend)
+    return body
 
 
-def read_record(path: Path, model: type[RecordT]) -> RecordT:
-    """Return a file's record.
+def write_sealed(path: Path, record: Record, *, point: str) -> None:
+    """Write a record for people to read, with a checksum of itself."""
+    body = {**to_json(record), _CHECKSUM: hash_record(record)}
+    write_file(path, pretty_json(body), point=point)
+
+
+def read_sealed(path: Path, model: type[RecordT]) -> RecordT:
+    """Return a record that `write_sealed` wrote.
 
     Raises:
-        LedgerError: the file cannot be read, or is no such record.
+        LedgerError: the file cannot be read, is no such record, or was changed since.
     """
+    body = read_object(path)
+    checksum = body.pop(_CHECKSUM, None)
     try:
-        return model.model_validate(freeze(read_json(path)))
+        record = model.model_validate(freeze(body))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise _damaged(path, f"{place}: {first['msg']}") from error
+        raise damaged(path, f"{place}: {first['msg']}") from error
+    if checksum != hash_record(record):
+        raise damaged(path, "its checksum is another")
+    return record
 
 
 def config_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
@@ -68,6 +103,12 @@ def config_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Chan
         for key in sorted(before.keys() | after.keys())
         if not _has_no_effect(key) and before.get(key, _ABSENT) != after.get(key, _ABSENT)
     )
+
+
+def settings_hash(config: Mapping[str, Any]) -> str:
+    """Return the hash of what can change results in a configuration."""
+    kept = {key: value for key, value in _flat(config) if not _has_no_effect(key)}
+    return content_hash(kept)
 
 
 def shown_change(change: Change) -> str:
@@ -114,8 +155,6 @@ def _has_no_effect(key: str) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in NO_EFFECT)
 
 
-def _damaged(path: Path, why: str) -> LedgerError:
-    return LedgerError(
-        f"{path} is damaged ({' '.join(why.split())}); restore it from a copy, or give run= "
-        "another name"
-    )
+def damaged(path: Path, why: str, mend: str = _RESTORE) -> LedgerError:
+    """Return the error for a file that is not what was written."""
+    return LedgerError(f"{path} is damaged ({' '.join(why.split())}); {mend}")

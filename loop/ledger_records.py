@@ -55,6 +55,8 @@ class Manifest(Record):
     parent: str | None
     """Hash of the manifest of the round before; None for round 0."""
     seed: int
+    config: str
+    """Hash of the configuration that the round started with; of what can change results in it."""
     config_changes: tuple[Change, ...] = ()
     """Keys that differ from the round before."""
     system: str | None

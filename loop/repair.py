@@ -14,6 +14,7 @@ from attribution.accept import Example, accepted_system, decide
 from attribution.patchers.propose import propose
 from attribution.records import AcceptanceRecord, FailureMode, Party
 from components.records.base import Record, to_json
+from components.records.frozen import content_hash
 from components.records.patch import Patch
 from components.records.system import System
 from loop.blame import Blamed
@@ -53,9 +54,11 @@ def repair(context: RoundContext, system: System, rolled: Rolled, blamed: Blamed
                 units.put(STAGE, mode.mode_id, [to_json(item) for item in decisions])
             current = _after(current, _decisions(context, mode))
         context.console.progress(STAGE, len(modes), len(modes))
-        return {"modes": [mode.mode_id for mode in modes], "system": context.keep(current)}
+        kept = {key: content_hash(body) for key, body in units.done(STAGE).items()}
+        return {"decisions": kept, "system": context.keep(current)}
 
     result = context.folder.run_stage(STAGE, compute)
+    context.folder.units.refuse_other_units(STAGE, result["decisions"])
     decisions = tuple(item for mode in modes for item in _decisions(context, mode))
     return Repaired(context.load(result["system"]), decisions)
 

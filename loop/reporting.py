@@ -13,13 +13,13 @@ from typing import Any
 
 from attribution.records import Decision
 from components.artifacts import component_versions
-from components.durable import write_atomic
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext, live_tasks
 from loop.fault_score import FaultScore, read_planted, score_faults
+from loop.ledger_files import write_file
 from loop.repair import Repaired
 from loop.report.page import render_round, render_seed
 from loop.rollouts import Rolled
@@ -38,6 +38,9 @@ from loop.summary import (
 )
 from loop.tracking import TrackedTable, track_round
 
+SUMMARY = "summary.json"
+REPORT = "report.html"
+
 
 def report_seed(context: RoundContext, seed: SeedRound) -> RoundSummary:
     """Write the summary and the page of round 0."""
@@ -54,7 +57,7 @@ def report_seed(context: RoundContext, seed: SeedRound) -> RoundSummary:
         rollouts=RolloutCounts(total=0, passed=0, failed=0, unscored=0),
         verdicts=VerdictCounts(attributed=0),
         faults=FaultCounts(
-            planted=len(read_planted(context.folder.path.parent)),
+            planted=len(read_planted(context.folder)),
             found=0,
             missed=0,
             wrongly_blamed=0,
@@ -87,7 +90,7 @@ def report_round(
         kept: the part of the first pass whose tasks are still live, to compare with `after`.
         after: the second pass, on the repaired system.
     """
-    planted = read_planted(context.folder.path.parent)
+    planted = read_planted(context.folder)
     score = score_faults(planted, blamed.modes, repaired.decisions)
     accepted = sum(item.acceptance.accepted for item in repaired.decisions)
     grown = context.folder.stage_result("grow")
@@ -250,8 +253,8 @@ def _write(
 ) -> None:
     folder = context.folder.path
     body = json.dumps(to_json(summary), indent=2, sort_keys=True) + "\n"
-    write_atomic(folder / "summary.json", body.encode(), point="summary")
-    write_atomic(folder / "report.html", page.encode(), point="report")
+    write_file(folder / SUMMARY, body.encode(), point="summary")
+    write_file(folder / REPORT, page.encode("utf-8", "backslashreplace"), point="report")
     line = track_round(context.config, summary, tuple(tables), folder)
     if line is not None:
         context.console.line(line)

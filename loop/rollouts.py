@@ -14,7 +14,7 @@ from typing import Any
 
 from components.artifacts import component_versions
 from components.environment.world import build_world
-from components.errors import BoundaryError, EnvironmentFault, SynthesisError
+from components.errors import BoundaryError, EnvironmentFault, SynthesisError, UserError
 from components.evaluator.rubric import score_group
 from components.harness.episode import run_rollout
 from components.harness.policy import Policy, RolloutPlan
@@ -65,7 +65,9 @@ def roll_out(context: RoundContext, stage: str, system: System) -> Rolled:
             "scores": {key: content_hash(body) for key, body in _units(context, scores).items()},
         }
 
-    context.folder.run_stage(stage, compute)
+    result = context.folder.run_stage(stage, compute)
+    context.folder.units.refuse_other_units(stage, result["rollouts"])
+    context.folder.units.refuse_other_units(scores, result["scores"])
     trajectories = {
         key: Trajectory.model_validate(body) for key, body in _units(context, stage).items()
     }
@@ -107,9 +109,16 @@ async def _run_missing(
             context.console.progress(stage, finished, len(plans))
 
     workers = min(context.config.rollout.concurrency, len(plans))
-    async with open_policy(context.config.policy) as make_policy, asyncio.TaskGroup() as group:
-        for _ in range(workers):
-            group.create_task(work(make_policy))
+    try:
+        async with open_policy(context.config.policy) as make_policy, asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work(make_policy))
+    except BaseExceptionGroup as errors:
+        # What the user can mend (a full disk) is told once, not once a worker inside a group.
+        for error in errors.exceptions:
+            if isinstance(error, UserError):
+                raise error from None
+        raise
 
 
 async def _one_rollout(system: System, task: Task, plan: RolloutPlan, policy: Policy) -> Trajectory:

@@ -21,12 +21,13 @@ from loop.config import RunConfig
 from loop.console import Console
 from loop.context import RoundContext, live_tasks
 from loop.grow import grow, warn_of_keys_without_effect
-from loop.ledger import Ledger, load_system
+from loop.ledger import Ledger, RoundFolder, load_system
 from loop.repair import repair
-from loop.reporting import report_round, report_seed
+from loop.reporting import REPORT, SUMMARY, report_round, report_seed
 from loop.rollouts import roll_out
 from loop.seed_round import build_seed
 from loop.services import check_settings
+from loop.summary import RoundSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,12 @@ class RoundResult:
     @property
     def report_path(self) -> Path:
         """The page that a person reads."""
-        return self.folder / "report.html"
+        return self.folder / REPORT
+
+    @property
+    def summary_path(self) -> Path:
+        """The figures of the round."""
+        return self.folder / SUMMARY
 
 
 def evolve(config: RunConfig, console: Console) -> RoundResult:
@@ -63,7 +69,7 @@ def evolve(config: RunConfig, console: Console) -> RoundResult:
 
 def _run_seed_round(ledger: Ledger, config: RunConfig, console: Console) -> RoundResult:
     with ledger.open_round(0, config) as folder:
-        was_finished = folder.is_finished
+        was_finished = _has_ended(folder)
         if not was_finished:
             context = RoundContext(0, config, folder, console)
             seed = build_seed(context)
@@ -74,7 +80,7 @@ def _run_seed_round(ledger: Ledger, config: RunConfig, console: Console) -> Roun
 
 def _run_round(ledger: Ledger, number: int, config: RunConfig, console: Console) -> RoundResult:
     with ledger.open_round(number, config) as folder:
-        was_finished = folder.is_finished
+        was_finished = _has_ended(folder)
         if not was_finished:
             context = RoundContext(number, config, folder, console)
             warn_of_keys_without_effect(context)
@@ -88,3 +94,12 @@ def _run_round(ledger: Ledger, number: int, config: RunConfig, console: Console)
             report_round(context, system, before, blamed, repaired, kept, after)
             folder.finish()
         return RoundResult(number, folder.path, was_finished)
+
+
+def _has_ended(folder: RoundFolder) -> bool:
+    """Return whether nothing is left to do; a report that is gone or broken is written again."""
+    try:
+        RoundSummary.model_validate_json((folder.path / SUMMARY).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return folder.is_finished and (folder.path / REPORT).exists()

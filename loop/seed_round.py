@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from attribution.faults import demo_faults, plant
-
 from attribution.config import DemoFaults
-from components.durable import write_atomic
+from attribution.faults import demo_faults, plant
 from components.harness.defaults import default_harness
 from components.records.base import to_json
-from components.records.frozen import canonical_json
+from components.records.frozen import canonical_json, content_hash
 from components.records.harness import HarnessSettings
 from components.records.patch import Patch
 from components.records.rubric import EvaluatorSettings
@@ -23,6 +21,7 @@ from components.records.system import Evaluator, System
 from loop.composing import compose_tasks
 from loop.config import RunConfig, sizes_of
 from loop.context import RoundContext
+from loop.ledger_files import write_file
 from loop.services import build_services
 
 PLANTED = "planted.json"
@@ -101,5 +100,5 @@ def _faults(context: RoundContext, tasks: Any) -> dict[str, Any]:
     if isinstance(context.config.faults, DemoFaults):
         faults = demo_faults(system, context.config.seed)
     sealed = {"faults": [to_json(fault) for fault in faults], "clean": tasks}
-    write_atomic(context.folder.path / PLANTED, canonical_json(sealed), point="planted")
-    return {"system": context.keep(plant(system, faults))}
+    write_file(context.folder.path / PLANTED, canonical_json(sealed), point="planted")
+    return {"system": context.keep(plant(system, faults)), "planted": content_hash(sealed)}

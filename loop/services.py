@@ -56,7 +56,11 @@ def check_settings(config: RunConfig) -> None:
         ConfigError: an unknown built-in service, or settings of `task` that no draft could meet.
         SpecError: the file with servers cannot be read.
     """
-    specs = {name: _builtin(name).spec for name in config.environment.services}
+    names = config.environment.services
+    specs = {name: _builtin(name).spec for name in names}
+    twice = next((name for name in specs if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"environment.services names '{twice}' twice; write it once")
     if config.environment.mcp_config is None:
         _check_tasks_fit(config, specs)
     else:
@@ -126,6 +130,11 @@ def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
         for name, spec in specs.items()
         if not wanted or name in wanted or spec.domain in wanted
     ]
+    if not fitting:
+        raise ConfigError(
+            "there is no service to draw tasks from; name some in environment.services or "
+            "environment.mcp_config"
+        )
     if config.task.k > len(fitting):
         raise ConfigError(
             f"task.k must be <= the number of services to draw from (got {config.task.k}, there "

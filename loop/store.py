@@ -12,9 +12,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from components.durable import write_atomic
 from components.errors import LedgerError
 from components.records.frozen import canonical_json
+from loop.ledger_files import damaged, write_file
 
 
 class Store:
@@ -28,12 +28,16 @@ class Store:
         return self.folder / key[:2] / f"{key[2:]}.json"
 
     def put(self, body: Any) -> str:
-        """Keep a JSON body and return its hash. A damaged file of the same name is written anew."""
+        """Keep a JSON body and return its hash. A damaged file of the same name is written anew.
+
+        Raises:
+            LedgerError: the file cannot be written.
+        """
         data = canonical_json(body)
         key = hashlib.sha256(data).hexdigest()
         path = self.path_of(key)
-        if not path.is_file() or path.read_bytes() != data:
-            write_atomic(path, data, point="store.put")
+        if not path.is_file() or self._read(path) != data:
+            write_file(path, data, point="store.put")
         return key
 
     def get(self, key: str) -> Any:
@@ -43,17 +47,23 @@ class Store:
             LedgerError: the file is missing, or its bytes are not those that its name stands for.
         """
         path = self.path_of(key)
+        data = self._read(path)
+        found = hashlib.sha256(data).hexdigest()
+        if found != key:
+            raise damaged(
+                path,
+                f"its bytes have hash {found[:12]}",
+                "restore it from a copy, or remove it and give run= another name",
+            )
+        return json.loads(data)
+
+    def _read(self, path: Path) -> bytes:
         try:
-            data = path.read_bytes()
+            return path.read_bytes()
         except FileNotFoundError:
             raise LedgerError(
                 f"{path} is missing from the store; restore it from a copy, "
                 "or give run= another name"
             ) from None
-        found = hashlib.sha256(data).hexdigest()
-        if found != key:
-            raise LedgerError(
-                f"{path} is damaged (its bytes have hash {found[:12]}); restore it from a copy, "
-                "or remove it and give run= another name"
-            )
-        return json.loads(data)
+        except OSError as error:
+            raise damaged(path, error.strerror or str(error)) from error

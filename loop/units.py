@@ -67,6 +67,26 @@ class UnitLog:
             units[key] = json.loads(body)
         return units
 
+    def refuse_other_units(self, stage: str, recorded: Mapping[str, str]) -> None:
+        """Raise unless a finished stage's units are those that its result was made of.
+
+        Args:
+            stage: name of the units.
+            recorded: key -> content hash of the body.
+
+        Raises:
+            LedgerError: a unit is missing, is another, or is one too many.
+        """
+        with self._readable():
+            rows = self._database.execute("SELECT key, sha FROM units WHERE stage = ?", (stage,))
+            found = dict(rows.fetchall())
+        wrong = sorted({*found.items()} ^ {*recorded.items()})
+        if wrong:
+            raise LedgerError(
+                f"{self.path} is damaged (unit {stage}/{wrong[0][0]} is not as it was recorded); "
+                f"{_MEND}"
+            )
+
     @property
     def is_empty(self) -> bool:
         """Whether no unit of any stage is done."""

@@ -84,12 +84,13 @@ def _steps(task: Task, certificate: Certificate) -> Iterator[Evidence]:
             )
             continue
         earlier = {key: value for key, value in observed.items() if key < name}
-        yield from _arguments(task, name, step, thaw(call.arguments), earlier)
+        yield from _arguments(task, name, step, certificate, earlier)
 
 
 def _arguments(
-    task: Task, name: str, step: GoldStep, certified: dict[str, Any], observed: dict[str, Any]
+    task: Task, name: str, step: GoldStep, certificate: Certificate, observed: dict[str, Any]
 ) -> Iterator[Evidence]:
+    certified = thaw(certificate.gold_run[name].arguments)
     for pointer, source in sorted(step.arguments.items()):
         wanted = resolve_pointer(certified, pointer, _MISSING)
         found, problem = _derived(source, task.instruction, observed, pointer)
@@ -103,7 +104,7 @@ def _arguments(
             statement = (
                 f"gold step {name}: {pointer} comes out as {found!r}; certified was {wanted!r}"
             )
-        is_text = _is_lost_from_text(task, source, wanted)
+        is_text = _is_lost_from_text(task, source, wanted, certificate)
         parts = ("instruction",) if is_text else ("gold", name, "arguments", pointer)
         yield _against(
             EvidenceKind.DERIVATION,
@@ -145,7 +146,7 @@ def _answer(task: Task, certificate: Certificate) -> Iterator[Evidence]:
             statement = (
                 problem or f"the answer's {field} comes out as {found!r}; certified was {wanted!r}"
             )
-            if _is_lost_from_text(task, source, wanted):
+            if _is_lost_from_text(task, source, wanted, certificate):
                 parts = ("instruction",)
         yield _against(
             EvidenceKind.DERIVATION,
@@ -155,7 +156,7 @@ def _answer(task: Task, certificate: Certificate) -> Iterator[Evidence]:
             field=field,
             certified=None if wanted is _MISSING else wanted,
         )
-    if not jsonschema_rs.is_valid(thaw(task.answer_schema), certified):
+    if not _fits(thaw(task.answer_schema), certified):
         yield _against(
             EvidenceKind.DERIVATION,
             task,
@@ -163,6 +164,14 @@ def _answer(task: Task, certificate: Certificate) -> Iterator[Evidence]:
             "the certified answer does not fit the answer's schema",
             certified=certified,
         )
+
+
+def _fits(schema: Any, answer: Any) -> bool:
+    """Whether an answer fits a schema; nothing fits one that is no schema."""
+    try:
+        return bool(jsonschema_rs.validator_for(schema).is_valid(answer))
+    except ValueError:
+        return False
 
 
 def _derived(
@@ -174,13 +183,20 @@ def _derived(
         return None, f"it cannot be derived: {error}"
 
 
-def _is_lost_from_text(task: Task, source: Provenance, wanted: Any) -> bool:
-    """Whether a value that gold takes from the instruction is no longer anywhere in it."""
-    return (
-        isinstance(source, FromInstruction)
-        and wanted is not _MISSING
-        and text_of(wanted).casefold() not in task.instruction.casefold()
-    )
+def _is_lost_from_text(
+    task: Task, source: Provenance, wanted: Any, certificate: Certificate
+) -> bool:
+    """Whether a value that gold takes from the instruction is no longer anywhere in it.
+
+    Where the words that gold points to are another value of the certified run, the instruction says
+    what it said, and gold points to the wrong place.
+    """
+    if not isinstance(source, FromInstruction) or wanted is _MISSING:
+        return False
+    given = [value for call in certificate.gold_run.values() for value in call.arguments.values()]
+    known = {text_of(value) for value in (*given, *certificate.gold_answer.values())}
+    words = task.instruction[source.start : source.end]
+    return words not in known and text_of(wanted).casefold() not in task.instruction.casefold()
 
 
 def text_of(value: Any) -> str:
@@ -207,7 +223,7 @@ def _referents(task: Task, certificate: Certificate) -> Iterator[Evidence]:
             yield _against(
                 EvidenceKind.REFERENT,
                 task,
-                ("referents", name),
+                _lost_span(task, referent.end) or ("referents", name),
                 f"referent {name} is no span of the instruction",
             )
 
@@ -225,7 +241,7 @@ def _demands(task: Task, world: World) -> Iterator[Evidence]:
             yield _against(
                 EvidenceKind.DEMAND,
                 task,
-                ("demands", name),
+                _lost_span(task, demand.end) or ("demands", name),
                 f"demand {name} is no span of the instruction",
             )
     asked = {demand.step for demand in task.demands.values()}
@@ -240,6 +256,11 @@ def _demands(task: Task, world: World) -> Iterator[Evidence]:
                 f"nothing in the instruction asks for the write of gold step {name}",
                 step=name,
             )
+
+
+def _lost_span(task: Task, end: int) -> tuple[str, ...]:
+    """Return the instruction as the place where it ends before one of its spans does."""
+    return ("instruction",) if end > len(task.instruction) else ()
 
 
 def _is_span(task: Task, start: int, end: int) -> bool:

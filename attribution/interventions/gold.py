@@ -143,6 +143,7 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
                 here[f"{service}/{table}/{row_id}"] = values
                 digest = world.initial.table(service, table).rows[row_id].digest
                 hashes[f"{service}/{table}/{row_id}"] = _row_hash(_Keyed(digest, values))
+    certified = {key.partition("/")[0] for key in certificate.seed_rows}
     found = []
     for key in sorted(set(here) | set(certificate.seed_rows)):
         wanted = certificate.seed_rows.get(key)
@@ -150,6 +151,8 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
         if hashes.get(key) == wanted:
             continue
         service, table, row_id = key.split("/", 2)
+        if (certified and service not in certified) or service not in world.initial.services:
+            continue  # a service too many or too few is one defect, not one a row
         is_task = key in task.world.overrides or _seed_is_confirmed(system, task, key)
         party = Party.TASK if is_task else Party.ENVIRONMENT
         place = (

@@ -127,9 +127,11 @@ class _Writer:
             elif part in ("lookups", "checks"):
                 if part == "lookups":
                     yield from self.lookups()
+                    yield from self.unwritten_lookups()
                 yield from self._check(rule, item.data.get("found"))
             elif part in ("query", "result"):
                 yield from self._returns([rule] if rule in self._spec.returns else [])
+                yield from self.paging()
         yield from self._effects(sorted(self._spec.effects))
         yield from self._extra_effects(None)
         yield from self._returns(sorted(self._spec.returns))
@@ -196,12 +198,13 @@ class _Writer:
             ]
             if steps:
                 yield self._change(steps, f"{name} writes what is not documented")
-        for key, effect in sorted(self._tool.effects.items()):
-            is_written = any(
-                (item.action, item.table) == (effect.action, effect.table)
-                for item in self._spec.effects.values()
-            )
-            if self._spec.complete and not is_written:
+        lookups = Lookups(self._blueprint, self._tool)
+        claimed = {
+            self._twin(name, written, effect_body(written, lookups).get("target"))
+            for name, written in self._spec.effects.items()
+        }
+        for key in sorted(set(self._tool.effects) - claimed):
+            if self._spec.complete:
                 yield self._change(
                     [("remove", self._at("effects", key), None)], f"no effect {key!r} is documented"
                 )
@@ -267,6 +270,42 @@ class _Writer:
                     f"the spec looks for {ref.table} so",
                 )
 
+    def unwritten_lookups(self) -> Iterator[Change]:
+        """Lookups that nothing writes: none of them may refuse a call."""
+        written = {ref.table for _label, ref in self._written_rows()}
+        for name, lookup in sorted(self._tool.lookups.items()):
+            if self._spec.complete and not lookup.optional and lookup.table not in written:
+                yield self._change(
+                    [put(self._body, self._at("lookups", name, "optional"), True)],
+                    f"no rule refuses a call for want of a {lookup.table}",
+                )
+
+    def paging(self) -> Iterator[Change]:
+        """Limit, page and order of a query, as the tool's own parameters name them."""
+        query = self._tool.query
+        if query is None:
+            return
+        properties = self._spec.input_schema.get("properties") or {}
+        sizes = {
+            value
+            for other in self._blueprint.tools.values()
+            if other.query is not None and isinstance(other.query.limit, Mapping)
+            for value in other.query.limit.get("@coalesce", ())
+            if isinstance(value, int)
+        }
+        options: list[tuple[str, Any]] = []
+        if "limit" in properties:
+            default = properties["limit"].get("default")
+            known = [default] if default is not None else sorted(sizes)
+            options += [("limit", {"@coalesce": ["$args.limit", size]}) for size in known]
+            options.append(("limit", "$args.limit"))
+        options += [("limit", None), ("descending", not query.descending)]
+        options.append(("cursor", "$args.cursor" if "cursor" in properties else None))
+        for key, value in options:
+            yield self._change(
+                [put(self._body, self._at("query", key), value)], f"all that fits is shown: {key}"
+            )
+
     def _written_rows(self) -> list[tuple[str, RowRef]]:
         rows = [pair for rule in self._spec.rules.values() for pair in sorted(rule.rows.items())]
         rows += [(e.table, e.row) for e in self._spec.effects.values() if e.row is not None]
@@ -275,6 +314,8 @@ class _Writer:
 
     def shown(self, system: System, evidence: Sequence[Evidence]) -> Iterator[Change]:
         """Values that a certified answer shows and the documentation does not describe."""
+        yield from self._columns(system)
+        yield from self.paging()
         keys = sorted({key for item in evidence for key in item.data.get("keys", ())})
         result = self._tool.result
         if not isinstance(result, Mapping):
@@ -289,7 +330,10 @@ class _Writer:
             for option in options:
                 step = put(self._body, self._at("result", key), option)
                 yield self._change([step], f"certified answers show {key!r} so")
-        if self._tool.query is not None and self._tool.query.fields is not None and not keys:
+
+    def _columns(self, system: System) -> Iterator[Change]:
+        """The columns of a query's rows that certified answers show."""
+        if self._tool.query is not None and self._tool.query.fields is not None:
             columns = sorted(self._blueprint.entities[self._tool.query.table].fields)
             recorded = [
                 step
@@ -318,7 +362,8 @@ class _Writer:
                 if twin is not None:
                     kept = thaw(to_json(self._tool.effects[twin])["fields"])
                     body["fields"] = {**kept, **body["fields"]}
-                effects[name] = body
+                # Other effects and the answer know a row by its effect's name.
+                effects[twin or name] = body
             steps.append(put(self._body, self._at("effects"), effects))
         checks = {
             name: check

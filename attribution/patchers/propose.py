@@ -10,6 +10,7 @@ from attribution.facts import reviewed
 from attribution.patchers.candidates import candidate_changes
 from attribution.records import Evidence, FailureMode, Party
 from attribution.remedies import fitting_changes, hides
+from components.errors import BoundaryError, SynthesisError, boundary
 from components.records.patch import Patch
 from components.records.system import System
 
@@ -34,6 +35,16 @@ def propose(
     """
     if mode.party is Party.POLICY:
         return ()
+    try:
+        with boundary(SynthesisError, f"propose for {mode.mode_id}"):
+            return _proposed(system, mode, evidence, patches_per_mode)
+    except BoundaryError:  # a mode that nothing can be written for stays open, and ends no round
+        return ()
+
+
+def _proposed(
+    system: System, mode: FailureMode, evidence: Sequence[Evidence], patches_per_mode: int
+) -> tuple[Patch, ...]:
     facts = [item for item in evidence if item.against and item.place == mode.place]
     facts = facts or _found_again(system, mode)
     if not facts:

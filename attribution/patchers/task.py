@@ -22,7 +22,7 @@ from attribution.swap import body_of
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, Task
-from components.task.provenance import leaves
+from components.task.provenance import ProvenanceError, derive_value, leaves
 
 _MISSING = object()
 _MIN_WORDS = 6
@@ -137,8 +137,32 @@ class _Mender:
             yield self._change([("remove", at, None)], "the certified call does not give it")
             return
         old = self._body["gold"][step]["arguments"].get(pointer)
-        for source in self._sources(wanted, step, old):
+        sources = self._sources(wanted, step, old)
+        for number, source in enumerate(sources):
             yield self._change([put(self._body, at, source)], f"the certified call gave {wanted!r}")
+            if number == 0:
+                yield from self._all_arguments()
+
+    def _all_arguments(self) -> Iterator[Change]:
+        """Every argument that does not come out as certified at once: one alone is no gold yet."""
+        observed, steps = observed_by(self._certificate), []
+        for name, step in sorted(self._task.gold.items()):
+            call = self._certificate.gold_run.get(name)
+            if call is None or (step.service, step.tool) != (call.service, call.tool):
+                return
+            earlier = {key: value for key, value in observed.items() if key < name}
+            for pointer, source in sorted(step.arguments.items()):
+                wanted = resolve_pointer(thaw(call.arguments), pointer, _MISSING)
+                try:
+                    found = derive_value(source, self._task.instruction, earlier, pointer)
+                except ProvenanceError:
+                    found = _MISSING
+                if wanted is not _MISSING and thaw(found) != wanted:
+                    at = pointer_of("gold", name, "arguments", pointer)
+                    old = self._body["gold"][name]["arguments"][pointer]
+                    steps.append(put(self._body, at, self._sources(wanted, name, old)[0]))
+        if len(steps) > 1:
+            yield self._change(steps, "every argument of gold as the certified calls gave it")
 
     def _answer_field(self, field: str) -> Iterator[Change]:
         at = pointer_of("answer", field)

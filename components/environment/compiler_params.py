@@ -207,7 +207,7 @@ def is_id_of(word: str, noun: str) -> bool:
 
 
 def strip_noun(word: str, noun: str) -> str:
-    """Return a parameter's name without the noun in front (`entity_name` of an entity -> `name`)."""
+    """Return a parameter's name without the noun in front (`tag_name` of a tag -> `name`)."""
     for own in (noun, noun.rpartition("_")[2]):
         if word.startswith(f"{own}_"):
             return word[len(own) + 1 :]

@@ -280,7 +280,7 @@ def _linked_rows(other: Table, table: Table) -> Any:
 
 
 def searched_fields(candidate: Candidate, param: Param, table: Table) -> list[str]:
-    """Return the fields that a search reads: those that its descriptions name, or else all texts."""
+    """Return the fields that a search reads: those that its descriptions name, else all texts."""
     every = text_fields(table)
     if not every:
         raise Unclear(f"{article(table.noun)} holds no text to search")

@@ -213,7 +213,7 @@ def _table_from_output(candidate: Candidate, tables: dict[str, Table]) -> None:
 
 
 def list_field_of(tables: Mapping[str, Table], noun: str) -> tuple[Table, str] | None:
-    """Return the table and its array field that a noun names one element of (`tag` -> note.tags)."""
+    """Return the table and array field that a noun names one element of (`tag` -> note.tags)."""
     for table in tables.values():
         for name, body in sorted(table.fields.items()):
             if body.type is FieldType.ARRAY and singular(snake(name)) == noun:

@@ -166,7 +166,7 @@ def common_prefix(service: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def group_words(names: Iterable[str]) -> frozenset[str]:
-    """Return the words that three or more tool names put before their verb (`crm_create_contact`)."""
+    """Return the words that three or more tool names put before their verb (`crm_create_deal`)."""
     firsts = Counter(
         parts[0]
         for name in names

@@ -19,6 +19,7 @@ from pydantic import (
     create_model,
 )
 
+from components.environment.state import MAX_ROW_BYTES
 from components.errors import SynthesisError
 from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
 from components.records.frozen import FrozenDict
@@ -70,11 +71,17 @@ def new_id(table: str, prefix: str, values: Mapping[str, Any], taken: Container[
     """Return a new row's id: a short hash of its content and of its occurrence.
 
     The same whatever the order of calls, and not guessable from other ids.
+
+    Raises:
+        ValueError: the row is larger than any row may be.
     """
     occurrence = 0
     while True:
         body = orjson.dumps((table, values, occurrence), option=orjson.OPT_SORT_KEYS)
-        row_id = f"{prefix}_{hashlib.blake2b(body, digest_size=4).hexdigest()[:6]}"
+        if len(body) > MAX_ROW_BYTES:
+            raise ValueError(f"a new row of {table} would have {len(body)} bytes")
+        # Eight digits: with fewer, two contents collide in a large table, and order decides.
+        row_id = f"{prefix}_{hashlib.blake2b(body, digest_size=4).hexdigest()}"
         if row_id not in taken:
             return row_id
         occurrence += 1

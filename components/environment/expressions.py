@@ -142,6 +142,8 @@ def _operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
         return _table_operation(name, operand, vocabulary)
     if name == "@each":
         return _each(operand, vocabulary)
+    if name == "@field":
+        return _field(operand, vocabulary)
     if name in _UNARY:
         return _call(name, _UNARY[name], compile_expression(operand, vocabulary))
     if name not in _FIXED and name not in _VARIADIC and name not in _LAZY:
@@ -264,6 +266,25 @@ def _each(operand: Any, vocabulary: Vocabulary) -> Compiled:
         return tuple(results)
 
     return each
+
+
+def _field(operand: Any, vocabulary: Vocabulary) -> Compiled:
+    """One field of an object that an expression gives; as in a reference, no object has none."""
+    is_pair = isinstance(operand, (list, tuple)) and len(operand) == 2
+    if not is_pair or not isinstance(operand[1], str):
+        raise ExpressionError(f'@field needs [object, "name"], found {operand!r}'[:200])
+    source, field = operand
+    whole = compile_expression(source, vocabulary)
+    if isinstance(source, Mapping) and isinstance(source.get("@row"), Mapping):
+        table = str(source["@row"]["table"])
+        if field not in vocabulary.tables[table][1]:
+            raise ExpressionError(f"@field: table {table!r} has no field {field!r}")
+
+    def one_field(scope: Scope) -> Any:
+        value = whole(scope)
+        return value.get(field) if isinstance(value, dict) else None
+
+    return one_field
 
 
 def elements_of(name: str, value: Any) -> tuple[Any, ...]:

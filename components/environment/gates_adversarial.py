@@ -102,7 +102,7 @@ def _output_schema(prober: Prober, tool: ToolSpec, variants: list[JsonObject]) -
 def _attacks(
     tool: ToolSpec, bases: list[Mapping[str, Any]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (what is wrong, arguments); whether the schema forbids it is for the validator to say."""
+    """Yield (what is wrong, arguments); whether the schema forbids it, the validator says."""
     properties = dict(tool.input_schema.get("properties") or {})
     small, full = dict(bases[0]), dict(bases[-1])
     yield "no arguments", {}

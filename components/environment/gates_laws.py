@@ -14,16 +14,18 @@ from typing import Any
 import immutables
 
 from components.environment.compiler_params import is_id_of
-from components.environment.compiler_words import snake
+from components.environment.compiler_words import snake, words
 from components.environment.gates_probe import Prober, Seen, dicts_in
 from components.environment.gates_self import argument_of, writes_rows
 from components.environment.state import Table, WorldState, row_of, state_hash
 from components.records.blueprint import Blueprint, FunctionalClass, Operation, ToolBlueprint
 from components.records.calls import ErrorCode, RowChange
-from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze
+from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze, thaw
 from components.records.spec import ToolSpec
 
 GATE = "law"
+_PAGED = 3
+"""Answers of one tool that are read again page by page."""
 Variants = Mapping[str, list[JsonObject]]
 
 
@@ -37,6 +39,7 @@ def run_laws(prober: Prober, blueprint: Blueprint, variants: Variants) -> None:
     for name, results in outcomes.items():
         tool = blueprint.tools[name]
         _repeatable(prober, name, results)
+        _pages(prober, name, results)
         for arguments, seen in results:
             _pure(prober, name, tool, arguments, seen)
             _shows_rows_as_they_are(prober, blueprint, name, tool, arguments, seen)
@@ -103,6 +106,56 @@ def _repeatable(prober: Prober, name: str, results: list[tuple[JsonObject, Seen]
         same = canonical_json(again.envelope) == canonical_json(seen.envelope)
         if not same or state_hash(again.state) != state_hash(seen.state):
             prober.fail(name, GATE, "same call, same bytes", arguments, seen.told(), again.told())
+
+
+def _pages(prober: Prober, name: str, results: list[tuple[JsonObject, Seen]]) -> None:
+    """Pages of one row, read one after the other, are the rows of the whole answer."""
+    properties = prober.spec.tools[name].input_schema.get("properties") or {}
+    limits = [item for item in properties if snake(item) in words("limit_words")]
+    cursors = [item for item in properties if snake(item) in words("cursor_words")]
+    if len(limits) != 1 or len(cursors) != 1:
+        return
+    whole = [
+        (arguments, rows)
+        for arguments, seen in results
+        if seen.is_ok and not set(limits + cursors) & set(arguments)
+        if len(rows := _only_list(seen.data)) > 1
+    ]
+    for arguments, rows in whole[:_PAGED]:
+        page: JsonObject = FrozenDict({**arguments, limits[0]: 1})
+        if not prober.is_valid(name, page):
+            return
+        for row in rows:
+            seen = prober.call(name, page)
+            if not seen.is_ok or canonical_json(_only_list(seen.data)) != canonical_json([row]):
+                prober.fail(
+                    name, GATE, "pages follow one another", page,
+                    f"the row {thaw(row)!r}"[:200], seen.told(),
+                )  # fmt: skip
+                return
+            marks = [
+                value
+                for key, value in seen.data.items()
+                if isinstance(value, str) and set(snake(key).split("_")) & {"cursor", "token"}
+            ]
+            if len(marks) != 1:
+                if row is not rows[-1]:
+                    prober.fail(
+                        name, GATE, "a page names the next", page,
+                        "a cursor: rows are left", seen.told(),
+                    )  # fmt: skip
+                return
+            page = FrozenDict({**page, cursors[0]: marks[0]})
+
+
+def _only_list(data: Any) -> tuple[Any, ...]:
+    """Return the one list of an answer; empty when it has none or several."""
+    lists = (
+        [item for item in data.values() if isinstance(item, (list, tuple))]
+        if isinstance(data, Mapping)
+        else []
+    )
+    return tuple(lists[0]) if len(lists) == 1 else ()
 
 
 def _pure(

@@ -330,7 +330,7 @@ def _validator_of(schema: Any, document: Mapping[str, Any]) -> Any:
 
 
 def diverse(rows: Iterable[JsonObject]) -> list[JsonObject]:
-    """Return up to `MAX_ROWS` rows that together show every value of the columns with few values."""
+    """Return up to `MAX_ROWS` rows that together show every value of columns with few values."""
     left = list(rows)
     values: dict[str, set[Any]] = {}
     for row in left:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from components.environment.compiler_words import snake, words
@@ -19,16 +20,28 @@ from components.environment.expressions import (
     Vocabulary,
     compile_expression,
 )
-from components.environment.gates_probe import Prober, Seen, absent_value, judge_envelope
+from components.environment.gates_probe import (
+    GATE_NOW,
+    Prober,
+    Seen,
+    absent_value,
+    judge_envelope,
+)
 from components.environment.state import WorldState, row_of
 from components.environment.world import make_row
 from components.records.calls import ErrorCode, RowChange
-from components.records.frozen import FrozenDict, JsonObject, freeze, thaw
+from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze, thaw
 from components.records.spec import RowRef, ToolSpec, WrittenEffect, WrittenReturn
 
 GATE = "adversarial"
 _UNWRITTEN_CODES = frozenset({ErrorCode.CONFLICT.value, ErrorCode.INVALID_ARGUMENTS.value})
 """Keys that are taken and cursors of another list are refused without a rule that says so."""
+
+
+_BASES = 3
+"""Accepted calls that others are made from."""
+_TIMES = ("2001-01-01T00:00:00Z", GATE_NOW, "2099-12-31T23:59:59Z")
+"""Before, at and after the present time of the tests."""
 
 
 def argument_named(reference: RowRef) -> str | None:
@@ -79,9 +92,52 @@ class WrittenBattery:
         for arguments in variants:
             breached |= self._judge(arguments, self._prober.initial)
         self._unknown_rows(variants)
+        accepted = self._accepted(variants)
+        breached |= self._more_of(accepted, variants)
         for rule in self._rules:
-            if rule.name not in breached:
+            if rule.name not in breached and not self._breach_by_argument(rule, accepted, variants):
                 self._breach(rule, variants)
+
+    def _accepted(self, variants: list[JsonObject]) -> list[JsonObject]:
+        """Return a few variants that breach nothing and that the tool accepts."""
+        calls = (item for item in variants if self._verdict(item, self._prober.initial) == ([], ""))
+        accepted = (item for item in calls if self._prober.call(self._tool.name, item).is_ok)
+        return list(islice(accepted, _BASES))
+
+    def _more_of(self, accepted: list[JsonObject], variants: list[JsonObject]) -> set[str]:
+        """Judge accepted calls with each optional argument, and made a second time."""
+        breached: set[str] = set()
+        for arguments in accepted:
+            for name in sorted(self._tool.input_schema.get("properties") or {}):
+                if name not in arguments:
+                    for value in _values_of(name, variants)[:_BASES]:
+                        more = FrozenDict({**arguments, name: value})
+                        breached |= self._judge(more, self._prober.initial)
+            after = self._prober.call(self._tool.name, arguments).state
+            if after is not self._prober.initial:
+                breached |= self._judge(arguments, after)
+        return breached
+
+    def _breach_by_argument(
+        self, rule: _Rule, accepted: list[JsonObject], variants: list[JsonObject]
+    ) -> bool:
+        """Change one argument of an accepted call so that the rule alone is broken."""
+        prober, name_of = self._prober, self._tool.name
+        spoken = sorted(_fields_of(rule.requires_text, "args") | set(_given(rule.requires_text)))
+        for arguments in accepted:
+            for name in spoken:
+                values = _values_of(name, variants)
+                example = FrozenDict({**arguments, name: values[0] if values else None})
+                absent = absent_value(prober, name_of, example, name)
+                for value in (*_TIMES, absent, *values):
+                    changed = FrozenDict({**arguments, name: value})
+                    if value is None or not prober.is_valid(name_of, changed):
+                        continue
+                    broken, missing = self._verdict(changed, prober.initial)
+                    if not missing and [item.name for item in broken] == [rule.name]:
+                        self._judge(changed, prober.initial)
+                        return True
+        return False
 
     def _judge(self, arguments: JsonObject, state: WorldState) -> set[str]:
         """Call once and hold the answer against the documentation; return the rules that it
@@ -367,6 +423,25 @@ def _rows_gap(shown: Any, wanted: Mapping[str, JsonObject], key: str, *, is_limi
     if missing and not is_limited:
         return f"{missing[0]!r} is not shown"
     return "a row is shown twice" if len(ids) != len(set(ids)) else ""
+
+
+def _values_of(name: str, variants: list[JsonObject]) -> list[Any]:
+    """Return the different values that an argument has in the variants."""
+    found = {canonical_json(item[name]): item[name] for item in variants if name in item}
+    return list(found.values())
+
+
+def _given(condition: Any) -> Iterator[str]:
+    """Yield the arguments that a condition asks about by `@given`."""
+    if isinstance(condition, Mapping):
+        for key, item in condition.items():
+            if key == "@given":
+                yield str(item)
+            else:
+                yield from _given(item)
+    elif isinstance(condition, (list, tuple)):
+        for item in condition:
+            yield from _given(item)
 
 
 def _literals(tool: ToolSpec) -> Iterator[str]:

@@ -303,6 +303,8 @@ def _reason(
     noise = f"; {junk} lines on its stdout were no protocol messages" if junk else ""
     if isinstance(error, TimeoutError):
         return f"no list of tools within {timeout_seconds:g} s{noise}{said}"
+    if isinstance(error, OSError) and entry.cwd and not Path(entry.cwd).is_dir():
+        return "its working directory was not found; correct `cwd`"
     if isinstance(error, FileNotFoundError):
         return "its command was not found; install it or correct `command`"
     if isinstance(error, OSError) and not entry.url:

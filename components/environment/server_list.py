@@ -120,6 +120,8 @@ def _json(path: Path, text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise SpecError(f"{path}: not valid JSON (line {error.lineno}: {error.msg})") from None
+    except ValueError:  # Python reads no integer of more than 4300 digits
+        raise SpecError(f"{path}: not valid JSON (a number with too many digits)") from None
     except RecursionError:
         raise SpecError(f"{path}: not valid JSON (nested too deep)") from None
 
@@ -148,7 +150,7 @@ def _entry(path: Path, name: str, body: Any) -> ServerEntry:
         cwd=reader.text("cwd") or None,
         url=url,
         headers=headers,
-        disabled=body.get("disabled") is True,
+        disabled=reader.flag("disabled"),
         secrets=tuple(sorted(secrets)),
     )
 
@@ -176,6 +178,12 @@ class _Reader:
         if not isinstance(value, str):
             raise SpecError(f"{self.place}.{key}: must be a text")
         return self._expand(value, key)
+
+    def flag(self, key: str) -> bool:
+        value = self.body.get(key)
+        if value not in (None, True, False):  # "false", "no": started or not, it might be wrong
+            raise SpecError(f"{self.place}.{key}: must be true or false")
+        return value is True
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.body.get(key)

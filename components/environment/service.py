@@ -71,6 +71,9 @@ class Answer:
     data: Any
 
 
+_RESERVED = frozenset({"args", "element", "item", "next_cursor", "now", "rows", "total"})
+"""Names that the language itself binds: a lookup or effect of that name would be overwritten."""
+
 ToolFunction = Callable[[Mapping[str, Table], str, Mapping[str, Any]], Answer]
 
 
@@ -164,6 +167,9 @@ def _defaults(schema: Mapping[str, Any]) -> JsonObject:
 
 def _tool_function(tool: ToolBlueprint, blueprint: Blueprint) -> ToolFunction:
     tables = table_vocabulary(blueprint, qualified=False)
+    reserved = sorted(_RESERVED & {*tool.lookups, *tool.effects})
+    if reserved:
+        raise ExpressionError(f"no lookup or effect may be called {reserved[0]!r}")
     vocabulary = Vocabulary({"args", *tool.lookups}, tables)
     steps: list[Callable[[Scope], None]] = [
         _compile_lookup(name, lookup, blueprint, vocabulary)

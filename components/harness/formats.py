@@ -19,6 +19,8 @@ _OPEN_FENCE = re.compile(r"```[ \t]*([A-Za-z_]*)[ \t]*\r?\n?\s*")
 _LINE_START = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _MAX_STARTS = 32
 """Lines at which a bare call is looked for."""
+_MAX_BROKEN = 32
+"""Broken calls after which a text is read no further: each costs a pass over what is left of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ Found = list[RawCall | str]
 def read_hermes(text: str) -> Found:
     """Read `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of them."""
     found: Found = []
+    num_broken = 0
     at = text.find(_OPEN)
     while at >= 0:
         start = at + len(_OPEN)
@@ -47,6 +50,9 @@ def read_hermes(text: str) -> Found:
             at = text.find(_OPEN, end)
         except Unreadable as error:
             found.append(f"in {_OPEN}, {error}")
+            num_broken += 1
+            if num_broken == _MAX_BROKEN:
+                return found
             # What a broken call holds is not searched: a call quoted in it is no call.
             closed = text.find(_CLOSE, start)
             at = text.find(_OPEN, closed) if closed >= 0 else -1
@@ -56,6 +62,7 @@ def read_hermes(text: str) -> Found:
 def read_json_block(text: str) -> Found:
     """Read calls from fenced blocks marked `json`, `tool_call` or not marked."""
     found: Found = []
+    num_broken = 0
     fence = _OPEN_FENCE.search(text)
     while fence:
         is_json = fence[1].lower() in ("json", "tool_call", "")
@@ -69,6 +76,9 @@ def read_json_block(text: str) -> Found:
                 found += calls
             except Unreadable as error:
                 found.append(f"in the fenced block, {error}")
+                num_broken += 1
+                if num_broken == _MAX_BROKEN:
+                    return found
         closed = text.find(_FENCE, end)
         fence = _OPEN_FENCE.search(text, closed + len(_FENCE)) if closed >= 0 else None
     return found

@@ -52,7 +52,7 @@ def read_value(text: str, start: int, closing: str = "") -> tuple[Any, int]:
             raise _unreadable(error, start) from error
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"the JSON holds {error}") from error
-    _check(value, text)
+    _check(value, text[start:end])
     return value, end
 
 

@@ -27,6 +27,8 @@ _DOUBLED = re.compile(r"(.{1,100}?)(?:[\s.,_]*\1)+", re.DOTALL)
 _PREFIX = re.compile(r"^(?:functions?|tools?)[.:/]")
 _MAX_NAME = 200
 _MAX_PLACES = 2000
+_MAX_PROBLEMS = 8
+"""Problems of one message that the policy is told of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +75,8 @@ def parse_turn(
                 _parsed(call, tools, f"t{turn_index:02d}c{number}", parser)
                 for number, call in enumerate(calls, 1)
             )
-            return ParsedTurn(calls=tuple(parsed), problem="; ".join(problems))
-        problem = problem or "; ".join(problems)
+            return ParsedTurn(calls=tuple(parsed), problem=_said(problems))
+        problem = problem or _said(problems)
     if problem:
         return ParsedTurn(calls=(), problem=problem)
     if not is_closed:
@@ -82,6 +84,13 @@ def parse_turn(
     if _LOOKS_LIKE_CALL.search(visible):
         return ParsedTurn(calls=(), problem="its tool call is in a format that is not accepted")
     return ParsedTurn(calls=(), problem="it holds no tool call", is_attempt=False)
+
+
+def _said(problems: list[str]) -> str:
+    """Return problems as one text, each once, a long row of them cut."""
+    unique = list(dict.fromkeys(problems))
+    more = [f"and {len(unique) - _MAX_PROBLEMS} more"] if len(unique) > _MAX_PROBLEMS else []
+    return "; ".join([*unique[:_MAX_PROBLEMS], *more])
 
 
 def visible_text(text: str) -> tuple[str, bool]:

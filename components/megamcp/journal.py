@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from components.durable import open_database, transaction
+from components.environment.values import valid_text
 from components.errors import ToolError
 
 SCHEMA_VERSION = 1
@@ -101,8 +102,11 @@ class Journal:
         """Append the beginning of a session.
 
         Raises:
-            ToolError: the journal has a session of this id, or could not be written.
+            ToolError: the journal has a session of this id, the id has no bytes (it would spoil
+            every later commit), or it could not be written.
         """
+        if step.session_id != valid_text(step.session_id):
+            raise ToolError("journal: the session's id is no valid text")
         if step.session_id in self._begun:
             raise ToolError("journal: a session of this id exists; recover it instead")
         self._begun.add(step.session_id)

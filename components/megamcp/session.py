@@ -17,7 +17,7 @@ from components.environment.state import WorldState, state_hash
 from components.environment.values import same, valid_text
 from components.environment.world import World
 from components.errors import EnvironmentFault, ToolError
-from components.megamcp.journal import CommitMode, Journal, Step, StepKind
+from components.megamcp.journal import CommitMode, Journal, Kept, Step, StepKind
 from components.records.calls import CallRecord
 
 
@@ -221,19 +221,21 @@ def recover(world: World, journal: Journal, session_id: str) -> Session:
         EnvironmentFault: the world is another, or no longer does what the journal says.
     """
     journal.flush()
-    return _recover(world, journal, session_id, None)
-
-
-def _recover(world: World, journal: Journal, session_id: str, num_steps: int | None) -> Session:
-    kept = journal.kept(session_id)
+    line: list[tuple[str, Kept, int | None]] = []
+    ancestor: str | None = session_id
+    num_steps: int | None = None
+    while ancestor is not None:
+        kept = journal.kept(ancestor)
+        line.append((ancestor, kept, num_steps))
+        ancestor, num_steps = kept.begin.parent_id, kept.begin.position
     state = world.initial
-    if kept.begin.parent_id is not None:
-        state = _recover(world, journal, kept.begin.parent_id, kept.begin.position).state
-    if state_hash(state) != kept.begin.check:
-        raise EnvironmentFault("the session began in another state than this world's")
-    session = Session(world, state, journal, session_id)
-    for step in kept.steps[:num_steps]:
-        session.repeat(step)
+    for name, kept, num_steps in reversed(line):
+        if state_hash(state) != kept.begin.check:
+            raise EnvironmentFault("the session began in another state than this world's")
+        session = Session(world, state, journal, name)
+        for step in kept.steps[:num_steps]:
+            session.repeat(step)
+        state = session.state
     return session
 
 

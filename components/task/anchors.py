@@ -40,8 +40,6 @@ class Anchor:
     field: str
     before: Any
     after: Any
-    is_choice: bool
-    """True when the field takes one of few values."""
     first_reads: tuple[ReadCall, ...]
     """Reads that show the field at the start."""
     again: tuple[ReadCall, ...]
@@ -88,7 +86,8 @@ def _anchors_of(
         # A time that the service makes, or nothing at all, is no value that anybody would ask for.
         if before == after or after is None or entity.fields[field].generated:
             continue
-        if isinstance(after, (bool, tuple, dict)):
+        # One of few values could be guessed, and need not be read again.
+        if isinstance(after, (bool, tuple, dict)) or entity.fields[field].enum is not None:
             continue
         showing = tuple(call for call in reads[change.service] if call.shows_field(row, field))
         again = tuple(call for call in showing if _names_row(call, row))
@@ -101,7 +100,6 @@ def _anchors_of(
                 field=field,
                 before=before,
                 after=after,
-                is_choice=entity.fields[field].enum is not None,
                 first_reads=showing,
                 again=again,
             )

@@ -23,6 +23,7 @@ from components.records.rubric import Rubric, Untouched
 from components.records.system import System
 from components.records.task import Certificate, Probe, Task
 from components.task.gates import (
+    check_alone,
     check_demands,
     check_provenance,
     check_reads,
@@ -35,9 +36,10 @@ from components.task.gates import (
 from components.task.gold import Gold, run_gold
 from components.task.graph import ToolGraph, tool_graph
 from components.task.mutants import Mutants
+from components.task.order import check_order
 from components.task.reasons import Reason, Rejection
 
-GATES_VERSION = 1
+GATES_VERSION = 3
 """Raised when a gate changes what it admits."""
 
 
@@ -70,6 +72,7 @@ def certify(system: System, task: Task, rubric: Rubric) -> Certificate | Rejecti
         or check_revisit(task, graph, gold)
         or check_provenance(task, graph, gold)
         or check_reads(task, graph, gold)
+        or check_order(world, task, gold)
         or _check_goal(system, rubric, gold)
     )
     if problem is not None:
@@ -123,6 +126,12 @@ def _probed(
     records = [gold.records[name] for name in gold.names]
     constraints = argument_constraints(task, records, world, rubric)
     free = {(item.step, item.pointer) for item in constraints if item.constraint is Constraint.NONE}
+    compared = {
+        (item.step, item.pointer) for item in constraints if item.constraint is Constraint.VALUE
+    }
+    hedged = check_alone(task, graph, gold, compared)
+    if hedged is not None:
+        return hedged
     for step, pointer in unstated_values(task, graph):
         if (step, pointer) not in free:
             return Rejection(reason=Reason.UNSTATED_VALUE, detail=f"{step}{pointer}")

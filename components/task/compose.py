@@ -180,8 +180,6 @@ def _drawn_walk(ground: Ground, length: int, rng: random.Random) -> Walk | None:
     search = WalkSearch(ground, length, rng)
     kinds = sorted(by_kind)
     rng.shuffle(kinds)
-    # A choice of few values could be guessed: such turns come last.
-    kinds.sort(key=lambda kind: by_kind[kind][0].is_choice)
     drawn = {kind: rng.sample(by_kind[kind], len(by_kind[kind])) for kind in kinds}
     for turn in range(_ANCHORS_PER_KIND):
         for kind in kinds:

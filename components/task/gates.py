@@ -7,7 +7,7 @@ that it finds, or None.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from components.environment.state import rows_of
 from components.environment.world import World
@@ -23,7 +23,7 @@ from components.records.task import (
 )
 from components.task.gold import Gold
 from components.task.graph import Parameter, ToolGraph, ToolShape
-from components.task.known import Known, known_in
+from components.task.known import Known, entity_of, known_in, other_names
 from components.task.provenance import at_path, leaves, observations_of, shows
 from components.task.reasons import Reason, Rejection
 from components.task.walk import can_be_had
@@ -64,6 +64,9 @@ def check_words(system: System, task: Task, world: World) -> Rejection | None:
         for word in {service, system.reference.specs[service].title} - {""}:
             if re.search(rf"(?<![\w-]){re.escape(word)}(?!\w)", task.instruction, re.IGNORECASE):
                 return _no(Reason.NAMES_DISTRACTOR, f"{word!r} of {service}")
+    doubled = re.search(r"\b(\w+) \1\b", task.instruction)
+    if doubled:
+        return _no(Reason.CLUMSY, f"{doubled.group()!r}")
     tokens = set(re.findall(r"[A-Za-z0-9_]+", task.instruction))
     for service, compiled in sorted(world.services.items()):
         for table, entity in sorted(compiled.blueprint.entities.items()):
@@ -128,13 +131,8 @@ def _revisit_problem(task: Task, graph: ToolGraph, gold: Gold, name: str) -> str
         return f"{earlier!r} is no earlier step"
     if task.gold[earlier].service != task.gold[name].service:
         return f"{earlier} reads another service"
-    before = {(item.row, item.place.field): item for item in known_of(task, graph, gold, earlier)}
-    places = {place.path for place in _places_used(task) if place.step == name}
     between = gold.names[: gold.names.index(name)]
-    for fact in known_of(task, graph, gold, name):
-        first = before.get((fact.row, fact.place.field))
-        if first is None or first.value == fact.value or fact.path not in places:
-            continue
+    for first, fact in _fresh_facts(task, graph, gold, name):
         by_reaction = any(
             change.cause.startswith("reaction:")
             and (change.service, change.table, change.row_id)
@@ -143,12 +141,30 @@ def _revisit_problem(task: Task, graph: ToolGraph, gold: Gold, name: str) -> str
             for step in between
             for change in gold.records[step].changes
         )
-        if not by_reaction:
+        is_choice = entity_of(graph, fact.place).fields[fact.place.field].enum is not None
+        if not by_reaction or is_choice:
             continue
-        if can_be_had(fact.value, first.value, [gold.observed[step] for step in between]):
+        observed = [gold.observed[step] for step in between]
+        names = other_names(graph, gold.initial, fact)
+        if can_be_had(fact.value, first.value, observed, names):
             return f"{fact.place} can be had without reading it again"
-        return "" if not shows(task.instruction, fact.value) else f"the request shows {fact.place}"
-    return "it shows no new value that is used"
+        is_shown = any(shows(task.instruction, text) for text in (fact.value, *names))
+        return "" if not is_shown else f"the request shows {fact.place}"
+    return "it shows no new value that is used and that could not be guessed"
+
+
+def _fresh_facts(
+    task: Task, graph: ToolGraph, gold: Gold, name: str
+) -> Iterator[tuple[Known, Known]]:
+    """Yield first and second reading of each value that a revisit shows anew and that is used."""
+    earlier = task.gold[name].revisit_of
+    assert earlier is not None
+    before = {(item.row, item.place.field): item for item in known_of(task, graph, gold, earlier)}
+    places = {place.path for place in _places_used(task) if place.step == name}
+    for fact in known_of(task, graph, gold, name):
+        first = before.get((fact.row, fact.place.field))
+        if first is not None and first.value != fact.value and fact.path in places:
+            yield first, fact
 
 
 def check_provenance(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
@@ -215,6 +231,40 @@ def unstated_values(task: Task, graph: ToolGraph) -> Iterator[tuple[str, str]]:
             default = None if parameter is None else parameter.schema.get("default")
             if shape.is_write and isinstance(source, FromDefault) and source.value != default:
                 yield name, pointer
+
+
+def check_alone(
+    task: Task, graph: ToolGraph, gold: Gold, compared: Set[tuple[str, str]]
+) -> Rejection | None:
+    """Check that what is read again fills an argument or the answer by itself.
+
+    A free text may hold the first reading beside the second: whoever writes both passes without
+    knowing which one is right.
+
+    Args:
+        task: the task.
+        graph: its tools.
+        gold: the run of gold.
+        compared: (step, pointer) of the arguments that a criterion compares by value.
+    """
+    for again in (name for name in gold.names if task.gold[name].revisit_of is not None):
+        fresh = {(again, fact.path) for _first, fact in _fresh_facts(task, graph, gold, again)}
+        found_by_it: set[str] = set()
+        is_alone = False
+        for name in (*gold.names, _ANSWER):
+            for pointer, source in _sources(task, name):
+                places = observations_of(source)
+                if not any(
+                    (place.step, place.path) in fresh or place.step in found_by_it
+                    for place in places
+                ):
+                    continue
+                is_alone |= name == _ANSWER or (name, pointer) in compared
+                if name != _ANSWER and not _shape(task, graph, name).is_write:
+                    found_by_it.add(name)
+        if not is_alone:
+            return _no(Reason.STALE_GOLD, f"{again}: its new value goes into free text alone")
+    return None
 
 
 def known_of(task: Task, graph: ToolGraph, gold: Gold, name: str) -> list[Known]:

@@ -75,7 +75,7 @@ def run_gold(world: World, task: Task) -> Gold | Rejection:
         states.append(state)
         records[name] = record
         observed[name] = record.envelope["data"]
-        problem = _referent_problem(task, name, observed[name])
+        problem = referent_problem(task, name, observed[name])
         if problem:
             return Rejection(reason=Reason.AMBIGUOUS_REFERENT, detail=problem)
     try:
@@ -91,7 +91,7 @@ def run_gold(world: World, task: Task) -> Gold | Rejection:
     )
 
 
-def _referent_problem(task: Task, name: str, data: Any) -> str:
+def referent_problem(task: Task, name: str, data: Any) -> str:
     """Return which referent of a step's query is not exactly one row; empty when all are."""
     for label, referent in sorted(task.referents.items()):
         if referent.step != name:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from components.environment.state import WorldState, rows_of
 from components.records.blueprint import EntityBlueprint
 from components.task.graph import Place, ShownRows, ToolGraph, ToolShape
 from components.task.provenance import Path, at_path
@@ -80,6 +81,29 @@ def _known_of_row(
                 means=graph.means(place),
                 row=row,
             )
+
+
+def other_names(graph: ToolGraph, state: WorldState, fact: Known) -> tuple[str, ...]:
+    """Return the other texts that name the row that a value names: a person's name and address.
+
+    Whoever has one of them looks the value up without the reading that showed it. A link is no
+    name: the deputy of one person alone does not say who that person is.
+    """
+    means = fact.means
+    if means.service not in state.services:
+        return ()
+    rows = rows_of(state, means.service, means.table)
+    named = [row for row in rows.values() if row[means.field] == fact.value]
+    if len(named) != 1:
+        return ()
+    names = []
+    for field, blueprint in sorted(entity_of(graph, means).fields.items()):
+        text = named[0][field]
+        is_name = isinstance(text, str) and not (blueprint.link or blueprint.free_text)
+        is_other = is_name and field != means.field and len(text) > 1
+        if is_other and sum(row[field] == text for row in rows.values()) == 1:
+            names.append(text)
+    return tuple(names)
 
 
 def entity_of(graph: ToolGraph, place: Place) -> EntityBlueprint:

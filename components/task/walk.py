@@ -22,7 +22,7 @@ from components.task.anchors import Anchor
 from components.task.filling import Arguments, Filler, as_object, is_grounded, latest
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
-from components.task.known import Known
+from components.task.known import Known, other_names
 from components.task.provenance import shows
 from components.task.reads import ReadCall
 
@@ -293,19 +293,20 @@ class WalkSearch:
         assert node.first is not None
         if again.value is None or again.value == node.first.value:
             return False
-        return not can_be_had(
-            again.value, node.first.value, [item.data for item in node.steps]
-        ) and (
-            not any(
-                shows(item.value, again.value)
-                for earlier in (*node.steps, step)
-                for item in earlier.arguments
-                if item.source is None and isinstance(item.value, str)
-            )
+        names = other_names(self._graph, self._ground.world.initial, again)
+        answers = [item.data for item in node.steps]
+        return not can_be_had(again.value, node.first.value, answers, names) and not any(
+            shows(item.value, text)
+            for earlier in (*node.steps, step)
+            for item in earlier.arguments
+            for text in (again.value, *names)
+            if item.source is None and isinstance(item.value, str)
         )
 
     def _finished(self, node: _Node) -> Walk | None:
         if node.phase < Phase.READ_AGAIN or node.first is None or node.again is None:
+            return None
+        if node.phase is Phase.USED and not self._is_used_alone(node):
             return None
         answer: dict[str, Known] = {}
         if node.phase is Phase.READ_AGAIN:
@@ -318,14 +319,15 @@ class WalkSearch:
             facts = [
                 item
                 for item in node.focus
-                if self._is_answerable(item) and str(item.value).lower() not in stated
+                if self._is_answerable(item)
+                # One of few values could be guessed.
+                and not self._is_choice(item)
+                and str(item.value).lower() not in stated
             ]
             if not facts:
                 return None
-            # What was read again itself, else a name before a choice that could be guessed.
-            fact = min(facts, key=lambda item: (self._is_choice(item), item.path[-1] != "name"))
-            if self._is_choice(fact) and fact != node.again:
-                return None
+            # A name is what people ask for.
+            fact = min(facts, key=lambda item: item.path[-1] != "name")
             answer[fact.place.field] = fact
         used = {item.source.step for step in node.steps for item in step.arguments if item.source}
         used |= {fact.step for fact in answer.values()}
@@ -345,6 +347,14 @@ class WalkSearch:
             first=node.first,
             again=node.again,
             answer=answer,
+        )
+
+    def _is_used_alone(self, node: _Node) -> bool:
+        """Return whether a value in focus fills an argument by itself; a text could hold more."""
+        return any(
+            item.source in node.focus and not item.template
+            for step in node.steps
+            for item in step.arguments
         )
 
     def _is_choice(self, fact: Known) -> bool:
@@ -404,14 +414,19 @@ class WalkSearch:
         return tuple(found.values())
 
 
-def can_be_had(value: Any, first: Any, answers: Sequence[JsonObject | Any]) -> bool:
+def can_be_had(
+    value: Any, first: Any, answers: Sequence[JsonObject | Any], names: Sequence[str] = ()
+) -> bool:
     """Return whether a value can be had without the reading that gives it.
 
     Args:
         value: the value read again.
         first: the value as it was.
         answers: data of the answers that were known before.
+        names: other names of the row that the value names: with one of them it is looked up.
     """
+    if any(shows(answer, name) for answer in answers for name in names):
+        return True
     if isinstance(value, (int, float)) and isinstance(first, (int, float)):
         # A counter that moves by one can be counted.
         return abs(value - first) <= 1 or any(shows(answer, value) for answer in answers)

@@ -6,15 +6,20 @@ shortest example of each failure mode, and two successes. Computes no figure of 
 
 from __future__ import annotations
 
+import difflib
 import json
+import re
 from importlib import resources
 from typing import Any
 
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup, escape
 
 from attribution.records import Attribution, FailureMode
 from components.records.base import to_json
+from components.records.frozen import thaw
+from components.records.patch import PatchOperation
 from components.records.system import System
 from components.records.task import Task
 from components.records.trajectory import ScoredTrajectory, Trajectory
@@ -26,6 +31,24 @@ from loop.summary import RoundSummary
 
 MAX_EXAMPLES = 16
 """Trajectories that are shown turn by turn."""
+SURENESS = (
+    (0.9, "its repair alone decides the outcome, or nothing else speaks"),
+    (0.7, "one of several that speak, and the likeliest"),
+    (0.0, "one of several that speak"),
+)
+CHECKS = {
+    "gold_answers": "calls of gold that answer as certified",
+    "gold_passes": "tasks whose gold passes, and doing nothing fails",
+    "promises": "tasks whose calls keep what specifications and contract promise",
+    "derivations": "tasks whose gold can be derived from what is visible",
+    "verdicts": "mutants and variants that the rubric decides rightly",
+    "criteria": "criteria as compiled again from the certified run",
+    "norm": "tasks whose gold fits the limits with room to spare",
+    "harness": "tasks that a run without slips passes through this harness",
+    "examples": "failing rollouts that come out right with this patch alone",
+    "certificates": "tasks whose certificate still names what is there",
+}
+"""What the checks of a patch count."""
 _FILES = resources.files("loop.report")
 
 
@@ -61,6 +84,7 @@ def render_round(
         "round.html.j2",
         summary=summary,
         score=score,
+        checks=CHECKS,
         modes=[_mode(mode, score) for mode in blamed.modes],
         decisions=[_decision(item) for item in repaired.decisions],
         services=_services(system),
@@ -84,9 +108,21 @@ def _render(template: str, **values: Any) -> str:
     )
     environment.globals["style"] = _read("style.css")
     environment.globals["macros"] = environment.from_string(_read("macros.html.j2")).module
+    environment.filters["soft"] = _breakable
+    environment.filters["sureness"] = _sureness
     environment.filters["json"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
     environment.filters["percent"] = lambda value: "-" if value is None else f"{value:.0%}"
     return environment.from_string(_read(template)).render(**values)
+
+
+def _breakable(text: str) -> Markup:
+    """Return the text with places where a narrow column may break it, all else escaped."""
+    return Markup(re.sub(r"(?<=[_./#])(?=\w)", "<wbr>", str(escape(text))))
+
+
+def _sureness(confidence: float) -> str:
+    """Say in a word what is a class of evidence and no measured probability."""
+    return next(word for least, word in SURENESS if confidence >= least)
 
 
 def _read(name: str) -> str:
@@ -113,23 +149,33 @@ def _mode(mode: FailureMode, score: FaultScore) -> dict[str, Any]:
 
 
 def _decision(item: Decided) -> dict[str, Any]:
+    old = {step.path: step.value for step in item.patch.operations if step.op == "test"}
     return {
         "patch": item.patch,
         "operations": [
-            {"op": step.op, "path": step.path, "value": to_json(step).get("value")}
+            {"op": step.op, "path": step.path, "lines": _difference(old.get(step.path), step)}
             for step in item.patch.operations
             if step.op != "test"
         ],
-        "old": {
-            step.path: to_json(step).get("value")
-            for step in item.patch.operations
-            if step.op == "test"
-        },
         "accepted": item.acceptance.accepted,
         "reason": item.acceptance.reason,
         "checks": item.acceptance.checks,
         "reprobed": sorted(item.acceptance.certificates),
     }
+
+
+def _difference(old: Any, step: PatchOperation) -> list[dict[str, str]]:
+    """Return the lines that an operation changes, with two lines around them."""
+    before = [] if old is None else json.dumps(thaw(old), indent=1, sort_keys=True).splitlines()
+    after: list[str] = []
+    if step.op != "remove":
+        after = json.dumps(thaw(step.value), indent=1, sort_keys=True).splitlines()
+    changed = list(difflib.unified_diff(before, after, n=2, lineterm=""))[2:]
+    kinds = {"-": "minus", "+": "plus"}
+    return [
+        {"kind": kinds.get(line[0], "soft"), "text": "..." if line[:2] == "@@" else line}
+        for line in changed
+    ]
 
 
 def _services(system: System) -> list[dict[str, Any]]:

@@ -78,12 +78,13 @@ def test_a_repair_is_kept_and_certificates_are_renewed_apart_from_it() -> None:
 
 
 def test_a_patch_that_changes_nothing_for_the_better_is_rolled_back() -> None:
-    record = decide(clean(), patch(clean(), "harness", ("replace", "/limits/max_turns", 40)), [])
+    harmless = patch(clean(), "harness", ("replace", "/tool_style", "signature"))
+
+    record = decide(clean(), harmless, [])
 
     assert not record.accepted
     assert record.reason == "nothing gets better"
     assert record.versions_after == record.versions_before
-    harmless = patch(clean(), "harness", ("replace", "/limits/max_turns", 40))
     assert accepted_system(clean(), harmless, record) is clean()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from attribution.evidence import pointer_of
 from attribution.faults import demo_faults, plant
+from attribution.ownership import REFERENCED
 from attribution.swap import owner_of
 from components.artifacts import artifacts_of
 from components.errors import SynthesisError
@@ -74,6 +75,12 @@ def test_every_path_has_exactly_one_owner() -> None:
 def test_the_table_and_the_code_agree_on_owners() -> None:
     for owner, artifact, _path, _reference in rows():
         assert owner_of(artifact.replace("*", "any")).value == owner
+
+
+def test_the_table_and_the_code_agree_on_what_may_be_patched() -> None:
+    referenced = [(artifact, path) for _, artifact, path, reference in rows() if reference != "-"]
+
+    assert sorted(REFERENCED) == sorted(referenced)
 
 
 @pytest.mark.parametrize("artifact", ["spec/helpdesk", "contract", "certificate/t_1", "nothing"])

@@ -106,6 +106,8 @@ def _helpdesk() -> list[Case]:
         case("helpdesk.list_queue_tickets", "exists", queue_id="que_000000"),
         case("helpdesk.get_ticket", ticket_id=swollen),
         case("helpdesk.get_ticket", "exists", ticket_id=nothing),
+        case("helpdesk.get_ticket_by_number", number="HD-1005"),
+        case("helpdesk.get_ticket_by_number", "exists", number="HD-9999"),
         case("helpdesk.list_activity", ticket_id=swollen),
         case("helpdesk.list_activity", "exists", ticket_id=nothing),
         case("helpdesk.get_queue", queue_id=queue("Security")),

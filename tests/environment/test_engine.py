@@ -12,6 +12,7 @@ from components.environment.engine import (
     execute,
     replay,
 )
+from components.environment.entities import new_id
 from components.environment.state import (
     WorldState,
     recomputed_digest,
@@ -19,6 +20,7 @@ from components.environment.state import (
     state_hash,
 )
 from components.environment.world import World
+from components.errors import SynthesisError
 from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict
 from tests.environment.engine_desk import (
@@ -414,6 +416,41 @@ def test_new_ids_are_the_same_in_every_order_of_calls() -> None:
     assert len(rows_of(forward, "desk", "ticket")) == 4
     assert rows_of(forward, "desk", "ticket") == rows_of(backward, "desk", "ticket")
     assert state_hash(forward) == state_hash(backward)
+
+
+def test_ids_of_a_large_table_do_not_collide() -> None:
+    # With six digits, some of these contents would share an id, and the order of calls decide it.
+    rows = [{"subject": f"ticket {number}"} for number in range(20_000)]
+
+    first = {new_id("ticket", "tkt", row, ()) for row in rows}
+
+    assert len(first) == 20_000
+    assert len({row_id[:10] for row_id in first}) < 20_000
+
+
+@pytest.mark.parametrize("name", ["args", "element", "item", "now", "rows", "total"])
+@pytest.mark.parametrize("part", ["lookups", "effects"])
+def test_a_name_that_the_language_binds_is_no_name_of_a_lookup_or_effect(
+    name: str, part: str
+) -> None:
+    parts: dict[str, Any] = {
+        "lookups": {name: TICKET_LOOKUP["ticket"]},
+        "effects": {name: {"action": "create", "table": "ticket", "fields": {"subject": "x"}}},
+    }
+
+    with pytest.raises(SynthesisError, match="may be called"):
+        desk_world(1, odd=(schema(("id",), id=ID), {part: parts[part]}))
+
+
+def test_rows_that_hold_one_another_many_times_over_are_refused_early() -> None:
+    create: dict[str, Any] = {"action": "create", "table": "ticket"}
+    effects: dict[str, Any] = {"e00": {**create, "fields": {"subject": "x" * 100}}}
+    for number in range(1, 40):
+        twice = [f"$e{number - 1:02d}"] * 2
+        effects[f"e{number:02d}"] = {**create, "fields": {"subject": "x", "tags": twice}}
+    world = desk_world(1, double=(schema(), {"effects": effects}))
+
+    assert code(world, "double", {}) == "internal"
 
 
 def test_a_replay_gives_the_same_records_even_after_a_round_trip_through_json() -> None:

@@ -325,3 +325,26 @@ async def test_a_server_behind_an_address_is_listed_with_its_headers(tmp_path: P
     assert listed.spec.source == "http:web notes"
     assert len(listed.spec.tools) == 9
     assert "Bearer opal-77" in seen
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"mcpServers": {"a": {"command": "x", "disabled": "no"}}}', "disabled: must be true or"),
+        ("9" * 5000, "a number with too many digits"),
+    ],
+)
+def test_a_file_that_could_be_misread_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(text)
+
+    with pytest.raises(SpecError, match=problem):
+        read_server_list(path)
+
+
+async def test_a_working_directory_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+    (listed,) = await list_servers(
+        write_list(tmp_path, {"lost": raw("messy", cwd=str(tmp_path / "none"))}), 5
+    )
+
+    assert listed.error == "lost: its working directory was not found; correct `cwd`"

@@ -50,12 +50,12 @@ def items(*about: str, steps: int = 0) -> dict[str, dict[str, Any]]:
 
 def linked_world(reactions: dict[str, Any], *, agenda: bool = True, steps: int = 0) -> World:
     step = {
-        "lookups": {"item": {"table": "item", "equals": "$args.id"}},
+        "lookups": {"found": {"table": "item", "equals": "$args.id"}},
         "effects": {
             "stepped": {
                 "action": "update",
                 "table": "item",
-                "target": "item",
+                "target": "found",
                 "fields": {"steps": {"@sub": ["$item.steps", 1]}},
             }
         },

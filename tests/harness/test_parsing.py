@@ -390,5 +390,32 @@ def test_reading_stays_quick_on_hostile_text() -> None:
         assert time.process_time() - before < 2.0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```json\n{" * 40_000,
+        "<tool_call>{</tool_call>" * 20_000,
+        f"<tool_call>{BODY}</tool_call>" * 3000,
+        "<tool_call>[" + "1," * 100_000 + "1]</tool_call>",
+    ],
+)
+def test_a_message_of_many_calls_is_read_in_time_that_grows_with_it(text: str) -> None:
+    start = time.perf_counter()
+
+    parsed = parse(text)
+
+    assert time.perf_counter() - start < 5  # it was minutes: each call cost a pass over the rest
+    assert len(parsed.problem) < 2000
+
+
+def test_problems_that_repeat_are_said_once_and_many_are_cut() -> None:
+    kinds = [f'<tool_call>{{"name": "t{index}", "arguments": 1}}</tool_call>' for index in range(9)]
+
+    problem = parse("".join([kinds[0], *kinds])).problem
+
+    assert problem.count("'t0'") == 1
+    assert problem.endswith("; and 1 more")
+
+
 def test_text_outside_reasoning_is_returned_as_it_is() -> None:
     assert visible_text("plain {text}") == ("plain {text}", True)

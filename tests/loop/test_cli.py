@@ -44,6 +44,16 @@ MISTAKES = [
     (["evolve", "scale=smal"], "scale must be one of smoke, small, full", "set scale=small"),
     (["evolve", "run=../up"], "got '../up'", "set run=mine"),
     (["evolve", "run=store"], "got 'store'", "set run=mine"),
+    (["evolve", "run=Store"], "got 'Store'", "set run=mine"),
+    (["evolve", "out=."], "out must name a file", "set out=result.json"),
+    (["evolve", "out=''"], "out must name a file", "set out=result.json"),
+    (["evolve", "policy=null"], "policy must be one of", "(got 'null')"),
+    (["evolve", "policy=../evolve"], "policy must be one of", "(got '../evolve')"),
+    (["evolve", "policy={a:1}"], "policy must be one of", "(got '{a:1}')"),
+    (["evolve", "hydra.run.dir=/proc/none"], "No such file or directory: '/proc/none'", "--help"),
+    (["evolve", "runs_dir='\udce9'"], "runs_dir holds bytes that are no UTF-8", "LC_ALL=C.UTF-8"),
+    (["evolve", "environment.services=[]"], "no service to draw", "environment.mcp_config"),
+    (["evolve", "environment.services=[mail,mail]"], "names 'mail' twice", "write it once"),
     (["evolve", "=x"], "'=x' names no key", "write key=value"),
     (["evolve", "round"], "'round' is no override", "round=VALUE"),
     (["evolve", "task.k=[1"], "task.k has a value that cannot be read", "quote it"),
@@ -172,3 +182,32 @@ def test_ctrl_c_is_one_line_and_130(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "interrupted" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("flag", [["--info"], ["--info", "config"], ["--hydra-help"]])
+def test_flags_of_hydra_may_stand_before_overrides(flag: list[str], tmp_path: Path) -> None:
+    done = in_process(tmp_path, "evolve", *flag, "seed=3", "tracking=none")
+
+    assert done.returncode == 0, done.stderr
+    assert "seed: 3" in done.stdout or "Hydra" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    program = (
+        "import os, sys\nfrom loop.__main__ import guarded\n"
+        "reader, writer = os.pipe()\nos.dup2(writer, 1)\nos.close(reader)\n"
+        "sys.exit(guarded(lambda: print('the path of a report') or 0))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 141
+    assert done.stderr == ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from loop.console import Console
 
 
@@ -71,3 +73,23 @@ def test_a_plain_line_does_not_run_into_the_live_one() -> None:
     console.close()
 
     assert stream.getvalue().endswith("0.0 s\nnote\n")
+
+
+def test_a_reader_that_has_gone_ends_the_lines_and_not_the_round() -> None:
+    class Gone(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    console = Console(Gone())
+
+    console.progress("rollout", 0, 2)
+    console.line("more")
+    console.close()
+
+
+def test_without_a_stderr_nothing_is_shown_and_nothing_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+
+    Console().line("unheard")

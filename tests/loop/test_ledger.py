@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -17,7 +18,7 @@ from components.errors import LedgerError
 from components.records.base import hash_record, to_json
 from loop.config import RunConfig
 from loop.ledger import Ledger, load_system, save_system
-from loop.ledger_files import config_changes, read_json
+from loop.ledger_files import config_changes, read_object
 from loop.store import Store
 from tests.loop.configs import run_config
 from tests.loop.toy_round import toy_system
@@ -231,10 +232,98 @@ def test_an_edited_parent_is_found(ledger: Ledger, config: RunConfig) -> None:
     path.write_text(path.read_text().replace('"seed": 0', '"seed": 1'))
 
     with (
-        pytest.raises(LedgerError, match="was made after another round 0"),
+        pytest.raises(LedgerError, match=r"round-0000/manifest\.json is damaged .*checksum"),
         ledger.open_round(1, config),
     ):
         pass
+
+
+@pytest.mark.parametrize("asked", [1, 2, 3])
+def test_another_round_in_the_middle_of_the_history_is_found(
+    ledger: Ledger, config: RunConfig, asked: int
+) -> None:
+    for number in range(3):
+        finish(ledger, number, config, build={"n": number})
+    shutil.rmtree(ledger.round_path(0))
+    finish(ledger, 0, config, build={"n": 7})
+
+    with (
+        pytest.raises(LedgerError, match=r"round-0001/manifest\.json was made after another"),
+        ledger.open_round(asked, config),
+    ):
+        pass
+
+
+def test_a_round_removed_from_the_middle_of_the_history_is_made_again(
+    ledger: Ledger, config: RunConfig
+) -> None:
+    for number in range(3):
+        finish(ledger, number, config, build={"n": number})
+    shutil.rmtree(ledger.round_path(1))
+
+    assert ledger.next_round() == 1
+    with pytest.raises(LedgerError, match=r"run \+round=1 first"):
+        ledger.refuse_gap(2)
+    finish(ledger, 1, config, build={"n": 1})
+
+    finish(ledger, 3, config)
+
+
+def test_every_changed_byte_of_a_manifest_is_told_with_the_file(
+    ledger: Ledger, config: RunConfig
+) -> None:
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        folder.run_stage("build", lambda: {"n": 1})
+    path = ledger.round_path(0) / "manifest.json"
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        if whole[place : place + 1].isspace():
+            continue
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+
+        with pytest.raises(LedgerError) as caught, ledger.open_round(0, config):
+            pass
+
+        assert f"{path} is damaged" in str(caught.value)
+
+
+def test_a_setting_that_was_changed_in_the_kept_configuration_is_told_with_the_file(
+    ledger: Ledger, config: RunConfig
+) -> None:
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        folder.run_stage("build", lambda: {"n": 1})
+    path = ledger.round_path(0) / "config.json"
+    whole = path.read_text()
+    path.write_text(whole.replace('"walk_length": 6', '"walk_length": 7'))
+
+    with pytest.raises(LedgerError, match=r"config\.json is damaged"), ledger.open_round(0, config):
+        pass
+
+    path.write_text(whole.replace('"runs_dir": "runs"', '"runs_dir": "moved"'))
+    with ledger.open_round(0, config):
+        pass
+
+
+def test_a_damaged_file_of_seconds_may_be_removed(ledger: Ledger, config: RunConfig) -> None:
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        (folder.path / "timing.json").write_text("[1")
+
+        with pytest.raises(LedgerError, match=r"timing\.json is damaged .*; remove it"):
+            folder.run_stage("build", lambda: {"n": 1})
+
+
+@pytest.mark.parametrize("name", ["config", "manifest", "timing"])
+def test_a_file_that_cannot_be_written_is_one_line_that_names_it(
+    ledger: Ledger, config: RunConfig, name: str
+) -> None:
+    (ledger.round_path(0) / f"{name}.json" / "in the way").mkdir(parents=True)
+
+    with (
+        pytest.raises(LedgerError, match=rf"{name}\.json (cannot be written|is damaged) \("),
+        ledger.locked(),
+        ledger.open_round(0, config) as folder,
+    ):
+        folder.run_stage("build", lambda: {"n": 1})
 
 
 def test_a_damaged_result_is_one_clear_error(ledger: Ledger, config: RunConfig) -> None:
@@ -290,6 +379,6 @@ def test_a_round_that_has_done_nothing_takes_another_configuration(
     changed = run_config("policy.error_rates.skip_step=0.5")
 
     with ledger.locked(), ledger.open_round(1, changed) as folder:
-        kept = read_json(folder.path / "config.json")
+        kept = read_object(folder.path / "config.json")
 
     assert kept["policy"]["error_rates"]["skip_step"] == 0.5

@@ -15,7 +15,7 @@ from components.errors import LedgerError
 from loop.console import Console
 from loop.round import RoundResult, evolve
 from tests.loop.configs import run_config
-from tests.loop.endpoint import careless_endpoint
+from tests.loop.endpoint import ANSWER, BROKEN, HOSTILE, careless_endpoint, reply, serve
 from tests.loop.killed_round import summary
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -173,9 +173,9 @@ def test_secrets_of_a_live_server_reach_nothing_that_is_kept(
         "args": [str(ROOT / "tests" / "servers" / "notes_server.py")],
         "env": {"NOTES_TOKEN": CANARY},
     }
-    servers.write_text(json.dumps({"mcpServers": {"notes": entry}}))
+    servers.write_text(json.dumps({"mcpServers": {"notes <script>\ud83d": entry}}))
 
-    _result, told = play(
+    result, told = play(
         tmp_path / "runs", f"environment.mcp_config='{servers}'", "task.count=2", "tracking=wandb"
     )
 
@@ -184,6 +184,9 @@ def test_secrets_of_a_live_server_reach_nothing_that_is_kept(
     assert len(kept) > 20
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
     assert CANARY not in "".join(capfd.readouterr())
+    page = result.report_path.read_text(encoding="utf-8")
+    assert "stdio:notes &lt;script&gt;\\ud83d" in page
+    assert "<script" not in page
 
 
 def test_a_model_behind_an_endpoint_is_blamed_for_its_own_failures(
@@ -204,6 +207,55 @@ def test_a_model_behind_an_endpoint_is_blamed_for_its_own_failures(
     assert told["policy_simulated"] is False
     assert told["rollouts"] == {"total": 4, "passed": 0, "failed": 4, "unscored": 0}
     assert told["verdicts"]["policy"] == 4
+
+
+def test_what_a_model_writes_is_text_in_the_report(tmp_path: Path) -> None:
+    with serve(reply(ANSWER + HOSTILE)) as base_url:
+        result, _told = play(
+            tmp_path,
+            "tracking=none",
+            "task.count=3",
+            "policy=openai",
+            f"policy.base_url={base_url}",
+            "policy.model='<script>alert(3)</script>'",
+        )
+    page = result.report_path.read_text(encoding="utf-8")
+
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "&lt;script&gt;alert(3)&lt;/script&gt;" in page
+    assert "{{ 7 * 7 }} {% raw %}" in page
+    assert "<script" not in page
+    assert "<img" not in page
+
+
+def test_an_endpoint_that_answers_rubbish_leaves_rollouts_unscored(tmp_path: Path) -> None:
+    with serve(*BROKEN) as base_url:
+        _result, told = play(
+            tmp_path,
+            "faults=none",
+            "tracking=none",
+            "task.count=2",
+            "policy=openai",
+            f"policy.base_url={base_url}",
+            "policy.model=broken",
+            "policy.max_retries=0",
+        )
+
+    assert told["rollouts"] == {"total": 4, "passed": 0, "failed": 0, "unscored": 4}
+    assert told["reeval"]["before"]["rate"] is None
+    parties = ("environment", "task", "harness", "evaluator", "policy")
+    assert [told["verdicts"][name] for name in parties] == [0] * 5
+
+
+def test_tracking_that_cannot_begin_never_fails_a_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "offline")
+
+    result, _told = play(tmp_path, "task.count=1", "tracking.project='no/such?name'")
+
+    assert "tracking failed, the round is not affected" in caplog.text
+    assert result.report_path.exists()
 
 
 def test_an_endpoint_that_is_not_there_is_nobodys_fault_in_the_system(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from components.errors import LedgerError
+from components.records.frozen import content_hash
 from loop.units import UnitLog
 
 
@@ -65,3 +66,14 @@ def test_a_file_that_is_no_database_is_one_clear_error(tmp_path: Path) -> None:
 
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_units_of_a_finished_stage_are_those_that_were_recorded(tmp_path: Path) -> None:
+    with UnitLog(tmp_path / "units.sqlite") as units:
+        units.put_many("rollout", {"a": 1, "b": 2})
+        whole = {"a": content_hash(1), "b": content_hash(2)}
+        units.refuse_other_units("rollout", whole)
+
+        for other in ({**whole, "c": content_hash(3)}, {"a": whole["a"]}, {**whole, "b": "0"}):
+            with pytest.raises(LedgerError, match=r"units\.sqlite is damaged \(unit rollout/[bc]"):
+                units.refuse_other_units("rollout", other)

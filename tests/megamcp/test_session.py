@@ -178,6 +178,31 @@ def test_a_fork_is_recovered_with_its_parent_s_first_steps(
     assert count_of(found) == 1
 
 
+def test_a_long_line_of_forks_is_recovered(tmp_path: Path) -> None:
+    world, path = desk_world(), tmp_path / "journal.db"
+    journal = Journal(path, CommitMode.GROUP)
+    session = open_session(world, journal, "s0")
+    for number in range(1, 1500):
+        session = session.fork(f"s{number}")
+    session.call("desk", "count_up", {"id": "t0"})
+    journal.flush()
+
+    assert count_of(again(world, path, "s1499")) == 1
+
+
+def test_an_id_without_bytes_is_refused_and_spoils_nothing(tmp_path: Path) -> None:
+    world, path = desk_world(), tmp_path / "journal.db"
+    journal = Journal(path, CommitMode.GROUP)
+    session = open_session(world, journal, "one")
+
+    with pytest.raises(ToolError, match="no valid text"):
+        open_session(world, journal, "\ud800")
+    session.call("desk", "count_up", {"id": "t0"})
+    journal.flush()
+
+    assert count_of(again(world, path, "one")) == 1
+
+
 def test_a_world_that_changed_is_told_from_the_journal(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     session = open_session(desk_world(), Journal(path), "one")

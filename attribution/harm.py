@@ -1,0 +1,264 @@
+"""What a patch must not do besides what it is for.
+
+The checks of `attribution.accept` ask whether a defect is gone. These ask what else came with it: a
+rule broken where gold never goes, an answer given away, a tool no longer shown, a limit raised for
+nothing, a text that is no longer read. Each compares a count before and after; none may fall.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attribution.interventions.budgets import NORM_SHARE, plain_limits, tight_limits
+from attribution.interventions.derivation import text_of
+from attribution.interventions.promises import check_step, promised_reactions, run_steps
+from attribution.interventions.reading import is_read
+from attribution.interventions.runs import arm_of, oracle_run
+from attribution.kept import kept
+from attribution.records import AcceptanceCheck
+from components.environment.gates import admit_service
+from components.errors import SelvageError
+from components.harness.tools import shown_tools
+from components.records.base import to_json
+from components.records.calls import CallRecord
+from components.records.frozen import thaw
+from components.records.patch import Component, Patch
+from components.records.system import System
+from components.records.task import FromInstruction, FromObservation, Provenance
+from components.records.trajectory import Trajectory
+
+_MIN_GIVEN = 3
+"""Characters of the shortest value that an instruction can be said to give away."""
+_MOST_RAISED = 4
+"""A limit may be raised to this many times what was needed of it."""
+
+
+def harm_checks(
+    before: System,
+    after: System,
+    patch: Patch,
+    tasks: Sequence[str],
+    rollouts: Sequence[Trajectory],
+) -> dict[str, AcceptanceCheck]:
+    """Return the checks for what came along with a repair.
+
+    Args:
+        before: the system as it is.
+        after: the system with the patch.
+        patch: the patch.
+        tasks: tasks that it can change anything for.
+        rollouts: recorded rollouts that it is for.
+    """
+    checks = {"needed_tools": _needed_tools(before, after, tasks)}
+    match patch.component:
+        case Component.ENVIRONMENT:
+            family, _, service = patch.artifact.partition("/")
+            if family in ("blueprint", "seed"):
+                checks["gates"] = _gates(before, after, service)
+            checks["calls"] = _calls(before, after, rollouts)
+        case Component.TASK:
+            checks["hidden_values"] = _hidden_values(before, after, tasks)
+        case Component.HARNESS:
+            checks["shown_tools"] = _shown(before, after, tasks)
+            checks["limits"] = _limits(before, after, tasks, rollouts)
+            checks["readings"] = _readings(before, after, rollouts)
+        case Component.EVALUATOR:
+            pass
+    return checks
+
+
+def _check(old: int, new: int, total: int, detail: str = "") -> AcceptanceCheck:
+    is_kept = new >= old
+    return AcceptanceCheck(
+        before=old, after=new, total=total, holds=is_kept, detail="" if is_kept else detail
+    )
+
+
+def _offered(system: System, task_id: str) -> set[str]:
+    try:
+        arm = arm_of(system, task_id)
+    except SelvageError:
+        return set()
+    return {tool.name for tool in shown_tools(arm.world.services, arm.task, system.harness)}
+
+
+def _needed_tools(before: System, after: System, tasks: Sequence[str]) -> AcceptanceCheck:
+    """Tools of certified runs that the policy can call.
+
+    A needed tool that is taken out takes its tasks with it; then they have to be retired, openly.
+    """
+    old = new = total = 0
+    lost = ""
+    for task_id in tasks:
+        run = before.reference.certificates[task_id].gold_run.values()
+        needed = {f"{call.service}__{call.tool}" for call in run}
+        here, there = needed & _offered(before, task_id), needed & _offered(after, task_id)
+        old, new, total = old + len(here), new + len(there), total + len(needed)
+        lost = lost or min(here - there, default="")
+    return _check(old, new, total, lost)
+
+
+def _gates(before: System, after: System, service: str) -> AcceptanceCheck:
+    """Tests written from the service's documentation, on tools that are offered or were."""
+    failed_before, _ = _failures(before, service)
+    failed, total = _failures(after, service)
+    worse = sorted(failed - failed_before)
+    detail = "" if not worse else f"{worse[0][0]}: {worse[0][1]}"
+    total = max(total, len(failed), len(failed_before))
+    return AcceptanceCheck(
+        before=total - len(failed_before),
+        after=total - len(failed),
+        total=total,
+        holds=not worse,
+        detail=detail,
+    )
+
+
+def _failures(system: System, service: str) -> tuple[set[tuple[str, str]], int]:
+    spec = system.reference.specs[service]
+    inputs = (spec, system.environment.blueprints[service], system.environment.seeds[service])
+    found = kept("gates", inputs, lambda: admit_service(*inputs))
+    return {(item.tool, item.rule) for item in found.failures}, found.tests_run
+
+
+def _calls(before: System, after: System, rollouts: Sequence[Trajectory]) -> AcceptanceCheck:
+    """Recorded calls that, executed again, keep their documentation and the promised reactions."""
+    old = new = total = 0
+    for trajectory in rollouts:
+        count = len(_recorded_calls(trajectory))
+        total += count
+        old += count - _num_broken(before, trajectory, count)
+        new += count - _num_broken(after, trajectory, count)
+    return _check(old, new, total, "a recorded call breaks what is written of it")
+
+
+def _num_broken(system: System, trajectory: Trajectory, count: int) -> int:
+    try:
+        arm = arm_of(system, trajectory.task_id)
+    except SelvageError:
+        return count
+    calls = _recorded_calls(trajectory)
+    promised = promised_reactions(arm.world, system.reference.contract)
+    _final, steps = run_steps(arm.world, arm.world.initial, calls)
+    return sum(bool(check_step(arm.world, promised, step)) for step in steps)
+
+
+def _recorded_calls(trajectory: Trajectory) -> list[CallRecord]:
+    return [
+        item.call
+        for turn in trajectory.turns
+        for item in turn.observations
+        if item.call is not None
+    ]
+
+
+def _hidden_values(before: System, after: System, tasks: Sequence[str]) -> AcceptanceCheck:
+    """Values that only an answer shows, and that neither instruction nor schema gives away."""
+    old = new = total = 0
+    given = ""
+    for task_id in tasks:
+        if task_id not in after.tasks:
+            continue
+        values = _found_out(before, after, task_id)
+        here = {value for value in values if value not in _told(before, task_id)}
+        there = {value for value in values if value not in _told(after, task_id)}
+        old, new, total = old + len(here), new + len(there), total + len(values)
+        if lost := sorted(here - there):
+            given = given or f"{task_id} gives {lost[0]!r} away"
+    return _check(old, new, total, given)
+
+
+def _told(system: System, task_id: str) -> str:
+    task = system.tasks[task_id]
+    schema = json.dumps(thaw(task.answer_schema), ensure_ascii=False)
+    return f"{task.instruction}\n{schema}".casefold()
+
+
+def _found_out(before: System, after: System, task_id: str) -> set[str]:
+    """Return certified values that gold takes from answers, and did not take from the instruction
+    before.
+    """
+    seen = {
+        text
+        for system in (before, after)
+        for source, text in _sources(system, task_id)
+        if isinstance(source, FromObservation) and len(text) >= _MIN_GIVEN
+    }
+    sources = _sources(before, task_id)
+    return seen - {text for source, text in sources if isinstance(source, FromInstruction)}
+
+
+def _sources(system: System, task_id: str) -> Iterator[tuple[Provenance, str]]:
+    """Yield where gold takes each plain value from, with the certified value as text."""
+    for source, value in _certified_sources(system, task_id):
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            yield source, text_of(value).casefold()
+
+
+def _certified_sources(system: System, task_id: str) -> Iterator[tuple[Provenance, Any]]:
+    task, certificate = system.tasks[task_id], system.reference.certificates[task_id]
+    for name, step in sorted(task.gold.items()):
+        call = certificate.gold_run.get(name)
+        for pointer, source in sorted(step.arguments.items()):
+            if call is not None and pointer.count("/") == 1:
+                yield source, call.arguments.get(pointer[1:])
+    for field, source in sorted(task.answer.items()):
+        yield source, certificate.gold_answer.get(field)
+
+
+def _shown(before: System, after: System, tasks: Sequence[str]) -> AcceptanceCheck:
+    """Tools that the policy is shown."""
+    old = new = 0
+    lost = ""
+    for task_id in tasks:
+        here, there = _offered(before, task_id), _offered(after, task_id)
+        old, new = old + len(here), new + len(there)
+        lost = lost or min(here - there, default="")
+    return _check(old, new, max(old, new), f"{lost} is no longer shown")
+
+
+def _limits(
+    before: System, after: System, tasks: Sequence[str], rollouts: Sequence[Trajectory]
+) -> AcceptanceCheck:
+    """Limits that are as they were, or were too tight and are no wider than the norm wants."""
+    old, new = to_json(before.harness.limits), to_json(after.harness.limits)
+    raised = [name for name in sorted(new) if new[name] > old[name]]
+    needed = _needed(before, tasks, rollouts) if raised else {}
+    bad = [name for name in raised if new[name] > _MOST_RAISED * needed.get(name, 0)]
+    detail = f"{bad[0]} is raised to {new[bad[0]]} for nothing" if bad else ""
+    return _check(len(new), len(new) - len(bad), len(new), detail)
+
+
+def _needed(system: System, tasks: Sequence[str], rollouts: Sequence[Trajectory]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for task_id in tasks:
+        arm = arm_of(system, task_id)
+        for fact in (*plain_limits(arm), *tight_limits(arm, oracle_run(arm))):
+            name, need = str(fact.data["setting"]), int(fact.data["needed"])
+            found[name] = max(found.get(name, 0), need)
+        # Where another defect stops the oracle nothing is measured; gold's length is known.
+        turns = NORM_SHARE * (len(system.reference.certificates[task_id].gold_run) + 1)
+        if turns > system.harness.limits.max_turns:
+            found["max_turns"] = max(found.get("max_turns", 0), turns)
+    most = max((len(turn.calls) for item in rollouts for turn in item.turns), default=0)
+    if most > system.harness.limits.max_calls_per_turn:
+        found["max_calls_per_turn"] = most
+    return found
+
+
+def _readings(before: System, after: System, rollouts: Sequence[Trajectory]) -> AcceptanceCheck:
+    """Recorded messages in which valid calls are read, all of which are run."""
+    old = new = total = 0
+    for trajectory in rollouts:
+        arms = [arm_of(system, trajectory.task_id) for system in (before, after)]
+        for turn in trajectory.turns:
+            total += 1
+            was, now = (
+                is_read(arm, turn.raw_text, turn.index)
+                and len(turn.calls) <= arm.system.harness.limits.max_calls_per_turn
+                for arm in arms
+            )
+            old, new = old + was, new + now
+    return _check(old, new, total, "a recorded message is no longer read")

@@ -1,0 +1,77 @@
+"""Which paths of an artifact a patch may touch: those that have a reference.
+
+`docs/ownership.md` says what each reference is; a test holds it against this table. A path that is
+not here is nobody's to patch, and neither is a whole artifact at once.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from components.records.patch import Patch
+
+REFERENCED: tuple[tuple[str, str], ...] = (
+    ("blueprint/*", "/entities/**"),
+    ("blueprint/*", "/quarantined/**"),
+    ("blueprint/*", "/tools/*/lookups/**"),
+    ("blueprint/*", "/tools/*/checks/**"),
+    ("blueprint/*", "/tools/*/effects/**"),
+    ("blueprint/*", "/tools/*/query/**"),
+    ("blueprint/*", "/tools/*/result/**"),
+    ("seed/*", "/tables/**"),
+    ("reactions", "/**"),
+    ("task/*", "/instruction"),
+    ("task/*", "/demands/**"),
+    ("task/*", "/referents/**"),
+    ("task/*", "/world/services/**"),
+    ("task/*", "/world/distractors/**"),
+    ("task/*", "/world/now"),
+    ("task/*", "/world/overrides/**"),
+    ("task/*", "/gold/**"),
+    ("task/*", "/answer/**"),
+    ("task/*", "/answer_schema/**"),
+    ("retired", "/**"),
+    ("harness", "/system_prompt"),
+    ("harness", "/user_prompt"),
+    ("harness", "/observation"),
+    ("harness", "/invalid_call_feedback"),
+    ("harness", "/tool_style"),
+    ("harness", "/tool_exposure"),
+    ("harness", "/hidden_tools/**"),
+    ("harness", "/parsers/**"),
+    ("harness", "/limits/max_turns"),
+    ("harness", "/limits/max_calls_per_turn"),
+    ("harness", "/limits/max_invalid_turns"),
+    ("harness", "/limits/max_turn_tokens"),
+    ("harness", "/limits/max_context_chars"),
+    ("harness", "/limits/max_observation_chars"),
+    ("rubric/*", "/criteria/**"),
+    ("settings", "/equivalence/number_tolerance"),
+    ("settings", "/equivalence/ignore_case"),
+    ("settings", "/equivalence/trim_space"),
+    ("settings", "/pass_threshold"),
+)
+"""Artifact and path; `*` stands for one key, `**` for everything below."""
+
+
+def unreferenced_paths(patch: Patch) -> tuple[str, ...]:
+    """Return the paths that a patch changes and that no reference covers."""
+    changed = {step.path for step in patch.operations if step.op != "test"}
+    return tuple(sorted(path for path in changed if not _is_covered(patch.artifact, path)))
+
+
+def _is_covered(artifact: str, path: str) -> bool:
+    return any(
+        re.fullmatch(kind.replace("*", "[^/]+"), artifact) and _pattern(where).fullmatch(path)
+        for kind, where in REFERENCED
+    )
+
+
+@lru_cache(maxsize=128)
+def _pattern(where: str) -> re.Pattern[str]:
+    start, deep, _ = where.partition("/**")
+    whole = re.escape(start).replace(r"\*", "[^/]+")
+    if not deep:
+        return re.compile(whole)
+    return re.compile(f"{whole}(/.*)?" if whole else "/.+", re.DOTALL)
