@@ -5,6 +5,7 @@
     |   +-- ConfigError      a key, an override or a configuration file
     |   +-- LedgerError      a run folder: locked, changed, gapped, damaged
     |   +-- SpecError        a tool specification or an mcpServers file
+    |   +-- PolicyError      the policy's endpoint answers nothing at all
     +-- BoundaryError        something broke at a boundary: data when it ends one rollout
         +-- ProviderError    the policy's endpoint
         +-- HarnessError     rendering, parsing, limits
@@ -40,6 +41,10 @@ class LedgerError(UserError):
 
 class SpecError(UserError):
     """A tool specification or server list cannot be read."""
+
+
+class PolicyError(UserError):
+    """The policy's endpoint answered none of a whole pass of rollouts."""
 
 
 class BoundaryError(SelvageError):

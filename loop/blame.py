@@ -36,14 +36,17 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
     def compute() -> dict[str, Any]:
         units = context.folder.units
         done = units.done(STAGE)
-        for number, key in enumerate(chosen):
+        missing = [key for key in chosen if key not in done]
+        context.console.progress(STAGE, len(chosen) - len(missing), len(chosen))
+        for number, key in enumerate(missing, start=len(chosen) - len(missing) + 1):
+            found = attribute_trajectory(system, rolled.trajectories[key], rolled.scored[key])
+            units.put(STAGE, key, to_json(found))
             context.console.progress(STAGE, number, len(chosen))
-            if key not in done:
-                found = attribute_trajectory(system, rolled.trajectories[key], rolled.scored[key])
-                units.put(STAGE, key, to_json(found))
-        context.console.progress(STAGE, len(chosen), len(chosen))
         attributions = _read(context)
-        modes = failure_modes(tuple(attributions.values()), tuple(rolled.scored.values()))
+        modes = [
+            _with_shortest_example(mode, rolled)
+            for mode in failure_modes(tuple(attributions.values()), tuple(rolled.scored.values()))
+        ]
         return {
             "verdicts": {key: content_hash(to_json(item)) for key, item in attributions.items()},
             "modes": [to_json(mode) for mode in modes],
@@ -53,6 +56,14 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
     context.folder.units.refuse_other_units(STAGE, result["verdicts"])
     modes = tuple(FailureMode.model_validate(body) for body in result["modes"])
     return Blamed(_read(context), modes)
+
+
+def _with_shortest_example(mode: FailureMode, rolled: Rolled) -> FailureMode:
+    def length(key: str) -> tuple[int, str]:
+        return len(rolled.trajectories[key].turns), key
+
+    shortest = min(mode.rollouts, key=length, default="")
+    return mode.model_copy(update={"example": shortest})
 
 
 def _read(context: RoundContext) -> dict[str, Attribution]:

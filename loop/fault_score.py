@@ -1,9 +1,9 @@
 """How well the round did against the faults that were planted: the report's business, nobody
 else's.
 
-Found: a failure mode blames the fault's component at its place. Repaired: found, and an accepted
-patch changed that place without taking the thing out of service. Wrongly blamed: a failure mode
-that blames a component at a place where nothing was planted.
+Found: a failure mode of this round or an earlier one blames the fault's component at its place.
+Repaired: found, and an accepted patch changed that place without taking the thing out of service.
+Wrongly blamed: a failure mode that blames a component at a place where nothing was planted.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from components.records.frozen import content_hash
 from components.records.patch import Patch
 from loop.ledger import RoundFolder
 from loop.ledger_files import damaged, read_object
-from loop.repair import Decided
+from loop.repair import Decided, decisions_of, is_removal
 from loop.seed_round import PLANTED
 from loop.summary import FaultCounts
+from loop.units import UnitLog
 
 _MEND = "restore it from a copy, or remove the folder of round 0 and run +round=0 to make it again"
-REMOVALS = ("/quarantined", "retired")
-"""A patch that only takes a tool or a task out of service is no repair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +30,21 @@ class FaultOutcome:
     fault: Patch
     mode: FailureMode | None
     """The failure mode that found it; None: missed."""
+    found_in: int | None
+    """Round in which it was found."""
     repair: Decided | None
     """The accepted patch that mended it."""
+    repaired_in: int | None
+    """Round in which it was mended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundBlame:
+    """What one round blamed, and what it did about it."""
+
+    number: int
+    modes: tuple[FailureMode, ...]
+    decisions: tuple[Decided, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +74,68 @@ def read_planted(folder: RoundFolder) -> tuple[Patch, ...]:
         LedgerError: the file is missing, or was changed since: every figure about faults rests
             on it.
     """
-    path = folder.path.parent / "round-0000" / PLANTED
+    path = folder.earlier_path(0) / PLANTED
     body = read_object(path, _MEND)
-    if content_hash(body) != folder.seed_result("faults")["planted"]:
+    if content_hash(body) != folder.earlier_result(0, "faults")["planted"]:
         raise damaged(path, "it is not what round 0 planted", _MEND)
     return tuple(Patch.model_validate(fault) for fault in body["faults"])
 
 
-def score_faults(
-    planted: tuple[Patch, ...], modes: tuple[FailureMode, ...], decisions: tuple[Decided, ...]
-) -> FaultScore:
-    """Match failure modes and accepted patches with the planted faults."""
-    blaming = [mode for mode in modes if mode.party is not Party.POLICY]
+def earlier_blame(folder: RoundFolder, number: int) -> tuple[RoundBlame, ...]:
+    """Return what the rounds before `number` blamed and did, from the first on."""
+    found = []
+    for earlier in range(1, number):
+        modes = folder.earlier_result(earlier, "attribute")["modes"]
+        with UnitLog(folder.earlier_path(earlier) / "units.sqlite") as units:
+            decisions = decisions_of(units)
+        found.append(
+            RoundBlame(
+                number=earlier,
+                modes=tuple(FailureMode.model_validate(mode) for mode in modes),
+                decisions=decisions,
+            )
+        )
+    return tuple(found)
+
+
+def score_faults(planted: tuple[Patch, ...], rounds: tuple[RoundBlame, ...]) -> FaultScore:
+    """Match failure modes and accepted patches with the planted faults.
+
+    Args:
+        planted: the faults.
+        rounds: every round up to this one, which is the last: what an earlier one found or mended
+            stays found and mended. Wrong blame is counted in this one alone.
+    """
     outcomes = []
     for fault in planted:
-        mode = next((mode for mode in blaming if _names(mode, fault)), None)
-        repair = next((item for item in decisions if _mends(item, fault)), None)
-        outcomes.append(FaultOutcome(fault=fault, mode=mode, repair=repair if mode else None))
-    wrong = [mode for mode in blaming if not any(_names(mode, fault) for fault in planted)]
+        found = [
+            (item.number, mode) for item in rounds for mode in _blaming(item) if _names(mode, fault)
+        ]
+        mended = [
+            (item.number, decision)
+            for item in rounds
+            for decision in item.decisions
+            if found and _mends(decision, fault)
+        ]
+        found_in, mode = found[0] if found else (None, None)
+        repaired_in, repair = mended[0] if mended else (None, None)
+        outcomes.append(
+            FaultOutcome(
+                fault=fault,
+                mode=mode,
+                found_in=found_in,
+                repair=repair,
+                repaired_in=repaired_in,
+            )
+        )
+    wrong = [
+        mode for mode in _blaming(rounds[-1]) if not any(_names(mode, fault) for fault in planted)
+    ]
     return FaultScore(tuple(outcomes), tuple(wrong))
+
+
+def _blaming(item: RoundBlame) -> list[FailureMode]:
+    return [mode for mode in item.modes if mode.party is not Party.POLICY]
 
 
 def _names(mode: FailureMode, fault: Patch) -> bool:
@@ -93,7 +148,7 @@ def _mends(item: Decided, fault: Patch) -> bool:
     patch = item.patch
     if not item.acceptance.accepted or patch.component is not fault.component:
         return False
-    if any(mark in place for place in _places(patch) for mark in REMOVALS):
+    if is_removal(patch):
         return False
     return any(_meet(left, right) for left in _places(patch) for right in _places(fault))
 

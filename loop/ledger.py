@@ -225,10 +225,14 @@ class RoundFolder:
         record = self._record_of(name)
         return None if record is None else self.store.get(record.result)
 
-    def seed_result(self, name: str) -> Any:
-        """Return the result of a stage of round 0 of this run."""
-        manifest = read_sealed(self.path.parent / "round-0000" / "manifest.json", Manifest)
+    def earlier_result(self, number: int, name: str) -> Any:
+        """Return the result of a stage of an earlier, or this, finished round of the run."""
+        manifest = read_sealed(self.earlier_path(number) / "manifest.json", Manifest)
         return self.store.get(next(item.result for item in manifest.stages if item.name == name))
+
+    def earlier_path(self, number: int) -> Path:
+        """Return the folder of another round of the run."""
+        return self.path.parent / f"round-{number:04d}"
 
     def system_version(self) -> SystemVersion:
         """Return the version of the system after the last finished stage.

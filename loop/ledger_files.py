@@ -24,7 +24,18 @@ from loop.ledger_records import Change
 
 RecordT = TypeVar("RecordT", bound=Record)
 
-NO_EFFECT = ("run", "runs_dir", "round", "out", "tracking", "rollout.concurrency")
+NO_EFFECT = (
+    "run",
+    "runs_dir",
+    "round",
+    "out",
+    "tracking",
+    "rollout.concurrency",
+    "policy.base_url",
+    "policy.api_key_env",
+    "policy.timeout_seconds",
+    "policy.max_retries",
+)
 """Keys and sections that change no result (the folder names run and round): they may differ on a
 resume."""
 

@@ -1,8 +1,10 @@
 """The repair stage: candidate patches for each failure mode, kept or rolled back by replay.
 
-A failure mode is the unit. Patches are proposed against the system as the accepted ones before
-left it, so that a patch's base is always what it is applied to. A certificate that an accepted
-patch lapses is made anew by probing, and is recorded apart from the patch.
+What is tried for one failure mode in one pass is the unit. Patches are proposed against the system
+as the accepted ones before left it, so that a patch's base is always what it is applied to. A patch
+that another defect still stands in the way of is tried again once others have been repaired; taking
+a tool or a task out of service comes last of all. A certificate that an accepted patch lapses is
+made anew by probing, and is recorded apart from the patch.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext
 from loop.rollouts import Rolled
+from loop.units import UnitLog
 
 STAGE = "repair"
 
@@ -43,42 +46,92 @@ class Repaired:
 def repair(context: RoundContext, system: System, rolled: Rolled, blamed: Blamed) -> Repaired:
     """Try to mend every failure mode that blames a component."""
     modes = [mode for mode in blamed.modes if mode.party is not Party.POLICY]
+    work = _Work(context, rolled, blamed, tuple(modes))
 
     def compute() -> dict[str, Any]:
-        units, done = context.folder.units, context.folder.units.done(STAGE)
-        current = system
-        for number, mode in enumerate(modes):
-            context.console.progress(STAGE, number, len(modes))
-            if mode.mode_id not in done:
-                decisions = _try_mode(context, current, rolled, blamed, mode)
-                units.put(STAGE, mode.mode_id, [to_json(item) for item in decisions])
-            current = _after(current, _decisions(context, mode))
-        context.console.progress(STAGE, len(modes), len(modes))
-        kept = {key: content_hash(body) for key, body in units.done(STAGE).items()}
+        current = work.run(system)
+        done = context.folder.units.done(STAGE)
+        kept = {key: content_hash(body) for key, body in done.items()}
         return {"decisions": kept, "system": context.keep(current)}
 
     result = context.folder.run_stage(STAGE, compute)
     context.folder.units.refuse_other_units(STAGE, result["decisions"])
-    decisions = tuple(item for mode in modes for item in _decisions(context, mode))
-    return Repaired(context.load(result["system"]), decisions)
+    return Repaired(context.load(result["system"]), decisions_of(context.folder.units))
 
 
-def _try_mode(
-    context: RoundContext, system: System, rolled: Rolled, blamed: Blamed, mode: FailureMode
-) -> list[Decided]:
-    """Propose patches for one mode and decide them in turn, until one is accepted."""
-    evidence = tuple(item for key in mode.rollouts for item in blamed.attributions[key].evidence)
-    examples = tuple(
-        Example(trajectory=rolled.trajectories[key], scored=rolled.scored[key])
-        for key in mode.rollouts
+def decisions_of(units: UnitLog) -> tuple[Decided, ...]:
+    """Return every decision of a round, in the order in which they were made."""
+    bodies = units.done(STAGE)
+    return tuple(Decided.model_validate(body) for key in sorted(bodies) for body in bodies[key])
+
+
+def is_removal(patch: Patch) -> bool:
+    """Return whether a patch only takes a tool or a task out of service."""
+    return patch.artifact == "retired" or any(
+        operation.op != "test" and "/quarantined" in operation.path
+        for operation in patch.operations
     )
-    decisions = []
-    for patch in propose(system, mode, evidence, context.config.attribution.patches_per_mode):
-        acceptance = decide(system, patch, examples)
-        decisions.append(Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance))
-        if acceptance.accepted:
-            break
-    return decisions
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    context: RoundContext
+    rolled: Rolled
+    blamed: Blamed
+    modes: tuple[FailureMode, ...]
+
+    def run(self, system: System) -> System:
+        """Go over the failure modes until a pass mends nothing more, then allow removals."""
+        open_modes, number = list(self.modes), 0
+        self._show(open_modes)
+        for removals in (False, True):
+            while open_modes:
+                before = len(open_modes)
+                for mode in list(open_modes):
+                    key = f"{number:02d}-{self.modes.index(mode):03d}-{mode.mode_id}"
+                    decisions = self._decide(system, key, mode, removals)
+                    system = _after(system, decisions)
+                    if any(item.acceptance.accepted for item in decisions):
+                        open_modes.remove(mode)
+                        self._show(open_modes)
+                number += 1
+                if removals or len(open_modes) in (0, before):
+                    break
+        if open_modes:
+            self._show([])
+        return system
+
+    def _show(self, open_modes: list[FailureMode]) -> None:
+        total = len(self.modes)
+        self.context.console.progress(STAGE, total - len(open_modes), max(total, 1))
+
+    def _decide(self, system: System, key: str, mode: FailureMode, removals: bool) -> list[Decided]:
+        units = self.context.folder.units
+        done = units.done(STAGE)
+        if key not in done:
+            decisions = self._try(system, mode, removals)
+            done[key] = [to_json(item) for item in decisions]
+            units.put(STAGE, key, done[key])
+        return [Decided.model_validate(body) for body in done[key]]
+
+    def _try(self, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
+        """Propose patches for one mode and decide them in turn, until one is accepted."""
+        found = self.blamed.attributions.values()
+        evidence = tuple(item for attribution in found for item in attribution.evidence)
+        examples = tuple(
+            Example(trajectory=self.rolled.trajectories[key], scored=self.rolled.scored[key])
+            for key in mode.rollouts
+        )
+        decisions = []
+        most = self.context.config.attribution.patches_per_mode
+        for patch in propose(system, mode, evidence, most):
+            if is_removal(patch) is not removals:
+                continue
+            acceptance = decide(system, patch, examples)
+            decisions.append(Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance))
+            if acceptance.accepted:
+                break
+        return decisions
 
 
 def _after(system: System, decisions: list[Decided]) -> System:
@@ -86,8 +139,3 @@ def _after(system: System, decisions: list[Decided]) -> System:
         if item.acceptance.accepted:
             system = accepted_system(system, item.patch, item.acceptance)
     return system
-
-
-def _decisions(context: RoundContext, mode: FailureMode) -> list[Decided]:
-    bodies = context.folder.units.done(STAGE)[mode.mode_id]
-    return [Decided.model_validate(body) for body in bodies]

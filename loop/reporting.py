@@ -18,7 +18,13 @@ from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext, live_tasks
-from loop.fault_score import FaultScore, read_planted, score_faults
+from loop.fault_score import (
+    FaultScore,
+    RoundBlame,
+    earlier_blame,
+    read_planted,
+    score_faults,
+)
 from loop.ledger_files import write_file
 from loop.repair import Repaired
 from loop.report.page import render_round, render_seed
@@ -90,8 +96,9 @@ def report_round(
         kept: the part of the first pass whose tasks are still live, to compare with `after`.
         after: the second pass, on the repaired system.
     """
-    planted = read_planted(context.folder)
-    score = score_faults(planted, blamed.modes, repaired.decisions)
+    this = RoundBlame(number=context.number, modes=blamed.modes, decisions=repaired.decisions)
+    rounds = (*earlier_blame(context.folder, context.number), this)
+    score = score_faults(read_planted(context.folder), rounds)
     accepted = sum(item.acceptance.accepted for item in repaired.decisions)
     grown = context.folder.stage_result("grow")
     outcomes = [item.passed for item in before.scored.values()]
@@ -176,7 +183,7 @@ def _verdict_counts(blamed: Blamed) -> VerdictCounts:
     for item in blamed.attributions.values():
         verdict = item.verdict
         if verdict.decision is Decision.BLAMED:
-            counts.update({blame.party.value for blame in verdict.blamed})
+            counts[verdict.blamed[0].party.value] += 1
         elif verdict.decision is Decision.CLEARED:
             counts["clean"] += 1
         else:
@@ -256,5 +263,5 @@ def _write(
     write_file(folder / SUMMARY, body.encode(), point="summary")
     write_file(folder / REPORT, page.encode("utf-8", "backslashreplace"), point="report")
     line = track_round(context.config, summary, tuple(tables), folder)
-    if line is not None:
+    if line is not None and summary.reeval is not None:
         context.console.line(line)

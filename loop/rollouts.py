@@ -14,7 +14,14 @@ from typing import Any
 
 from components.artifacts import component_versions
 from components.environment.world import build_world
-from components.errors import BoundaryError, EnvironmentFault, SynthesisError, UserError
+from components.errors import (
+    BoundaryError,
+    EnvironmentFault,
+    PolicyError,
+    ProviderError,
+    SynthesisError,
+    UserError,
+)
 from components.evaluator.rubric import score_group
 from components.harness.episode import run_rollout
 from components.harness.policy import Policy, RolloutPlan
@@ -94,8 +101,13 @@ def plan_rollouts(context: RoundContext, system: System) -> Iterator[tuple[Task,
 async def _run_missing(
     context: RoundContext, stage: str, system: System, plans: list[tuple[Task, RolloutPlan]]
 ) -> None:
-    """Run what is not recorded yet, `rollout.concurrency` at once, each recorded as it ends."""
+    """Run what is not recorded yet, `rollout.concurrency` at once, each recorded as it ends.
+
+    What the policy's endpoint broke is recorded last, and only if it answered some rollout of this
+    pass: an endpoint that answers nothing stops the round, and costs it nothing.
+    """
     done = _units(context, stage)
+    broken: dict[str, Trajectory] = {}
     missing = [(task, plan) for task, plan in plans if plan.rollout_id not in done]
     waiting, finished = iter(missing), len(plans) - len(missing)
     context.console.progress(stage, finished, len(plans))
@@ -104,7 +116,10 @@ async def _run_missing(
         nonlocal finished
         for task, plan in waiting:
             trajectory = await _one_rollout(system, task, plan, make_policy(task, plan.seed))
-            context.folder.units.put(stage, plan.rollout_id, to_json(trajectory))
+            if _is_unanswered(trajectory):
+                broken[plan.rollout_id] = trajectory
+            else:
+                context.folder.units.put(stage, plan.rollout_id, to_json(trajectory))
             finished += 1
             context.console.progress(stage, finished, len(plans))
 
@@ -119,6 +134,20 @@ async def _run_missing(
             if isinstance(error, UserError):
                 raise error from None
         raise
+    if broken and len(broken) == len(plans):
+        first = broken[min(broken)].failure
+        assert first is not None
+        raise PolicyError(
+            f"the policy answered none of {len(plans)} rollouts ({first.message}); mend the "
+            "endpoint or policy.base_url and give the same command again: nothing is lost"
+        )
+    for key, trajectory in sorted(broken.items()):
+        context.folder.units.put(stage, key, to_json(trajectory))
+
+
+def _is_unanswered(trajectory: Trajectory) -> bool:
+    failure = trajectory.failure
+    return failure is not None and failure.boundary == ProviderError.boundary_name
 
 
 async def _one_rollout(system: System, task: Task, plan: RolloutPlan, policy: Policy) -> Trajectory:

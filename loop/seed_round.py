@@ -40,6 +40,11 @@ class SeedRound:
 
 def build_seed(context: RoundContext) -> SeedRound:
     """Build the seed system, stage by stage."""
+    if isinstance(context.config.faults, DemoFaults):
+        context.console.line(
+            "faults=demo: eight known defects are planted in this system; faults=none leaves it "
+            "clean"
+        )
     services = context.folder.run_stage("services", lambda: _services(context))
     tasks = context.folder.run_stage("tasks", lambda: _tasks(context, services["system"]))
     planted = context.folder.run_stage("faults", lambda: _faults(context, tasks["system"]))
@@ -64,6 +69,7 @@ def _services(context: RoundContext) -> dict[str, Any]:
         "compiled": list(built.compiled),
         "refused": built.refused,
         "gate_tests": built.gate_tests,
+        "recorded": built.recorded,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from components.environment.catalog_loader import (
     builtin_services,
@@ -14,11 +15,11 @@ from components.environment.catalog_loader import (
 )
 from components.environment.compiler import compile_spec
 from components.environment.gates import admit_service
-from components.environment.ingest import list_servers
+from components.environment.ingest import ListedServer, call_server, list_servers
 from components.environment.server_list import read_recorded_listings, read_server_list
-from components.errors import ConfigError, SynthesisError
+from components.errors import ConfigError, SynthesisError, ToolError
 from components.records.blueprint import Blueprint, SeedData
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, thaw
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
 from loop.config import RunConfig
@@ -47,6 +48,9 @@ class Services:
     """Service or server -> why it is not there."""
     gate_tests: int
     """Gate tests that were run."""
+    recorded: dict[str, Any]
+    """`server.tool` of `environment.allow_calls` -> what the real server answered without
+    arguments."""
 
 
 def check_settings(config: RunConfig) -> None:
@@ -78,7 +82,8 @@ def build_services(config: RunConfig, console: Console) -> Services:
     """
     refused: dict[str, str] = {}
     candidates = [_builtin(name) for name in config.environment.services]
-    candidates += _compiled(config, console, refused)
+    recorded: dict[str, Any] = {}
+    candidates += _compiled(config, console, refused, recorded)
     specs: dict[str, ServiceSpec] = {}
     blueprints: dict[str, Blueprint] = {}
     seeds: dict[str, SeedData] = {}
@@ -96,6 +101,17 @@ def build_services(config: RunConfig, console: Console) -> Services:
         compiled += [name] if candidate.is_compiled else []
     for name, reason in sorted(refused.items()):
         console.line(f"service {name} was not admitted: {reason}")
+    if config.environment.mcp_config is not None and not compiled:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in sorted(refused.items()))
+        raise ConfigError(
+            f"environment.mcp_config: none of its servers could be used ({reasons}); mend the "
+            "file or drop the key"
+        )
+    if compiled and config.task.k < 3:
+        console.line(
+            f"task.k={config.task.k} leaves room for services that react to each other alone: "
+            f"{', '.join(compiled)} will only be in the way; set task.k=3 to use it in tasks"
+        )
     if not specs:
         raise ConfigError(
             "no service was admitted; name some in environment.services or environment.mcp_config"
@@ -111,6 +127,7 @@ def build_services(config: RunConfig, console: Console) -> Services:
         compiled=tuple(sorted(compiled)),
         refused=refused,
         gate_tests=tests,
+        recorded=recorded,
     )
 
 
@@ -157,12 +174,17 @@ def _builtin(name: str) -> Candidate:
     )
 
 
-def _compiled(config: RunConfig, console: Console, refused: dict[str, str]) -> list[Candidate]:
-    path = config.environment.mcp_config
-    if path is None:
-        return []
+def _compiled(
+    config: RunConfig, console: Console, refused: dict[str, str], recorded: dict[str, Any]
+) -> list[Candidate]:
     settings = config.environment
-    listed = asyncio.run(list_servers(Path(path), settings.timeout_seconds))
+    if settings.mcp_config is None:
+        return []
+    path = Path(settings.mcp_config)
+    listed = asyncio.run(list_servers(path, settings.timeout_seconds))
+    for name in settings.allow_calls:
+        recorded[name] = _recorded(config, path, name, listed)
+        console.line(f"{name} was called without arguments: {_outcome(recorded[name])}")
     taken, candidates = set(settings.services), []
     for server in listed:
         if server.spec is None:
@@ -184,3 +206,36 @@ def _compiled(config: RunConfig, console: Console, refused: dict[str, str]) -> l
         offered = len(set(blueprint.tools) - set(blueprint.quarantined))
         console.line(f"service {name}: {offered} of {len(server.spec.tools)} tools compiled")
     return candidates
+
+
+def _recorded(
+    config: RunConfig, path: Path, name: str, listed: tuple[ListedServer, ...]
+) -> dict[str, Any]:
+    """Call one allowed tool of a real server; what it answers is kept in the ledger."""
+    server, _, tool = name.partition(".")
+    spec = next((item.spec for item in listed if item.name == server), None)
+    found = None if spec is None else spec.tools.get(tool)
+    if found is None:
+        known = [f"{item.name}.{tool}" for item in listed if item.spec for tool in item.spec.tools]
+        near = nearest(name, known)
+        raise ConfigError(
+            f"environment.allow_calls: no listed tool '{name}'"
+            + (f"; did you mean '{near}'?" if near else "")
+        )
+    if found.input_schema.get("required"):
+        raise ConfigError(
+            f"environment.allow_calls: '{name}' needs arguments; only tools that need none are "
+            "called; drop it"
+        )
+    timeout, allowed = config.environment.timeout_seconds, frozenset({name})
+    try:
+        (answer,) = asyncio.run(
+            call_server(path, server, [(tool, {})], timeout, allow_calls=allowed)
+        )
+    except ToolError as error:
+        return {"is_error": True, "structured": None, "text": str(error)}
+    return dict(thaw(answer))
+
+
+def _outcome(answer: dict[str, Any]) -> str:
+    return "an error" if answer["is_error"] else "it answered"

@@ -58,7 +58,7 @@ class RolloutCounts(Record):
 
 
 class VerdictCounts(Record):
-    """Verdicts by the component blamed; a verdict may name two components."""
+    """Verdicts by the component that is held to have decided the outcome; they add up."""
 
     attributed: int
     """Rollouts that were looked at: every failure and the audited successes."""

@@ -87,6 +87,8 @@ class _Progress:
 
     observed: dict[str, Any] = field(default_factory=dict)
     """Data shown whole, by step."""
+    known: Mapping[str, Any] = field(default_factory=dict)
+    """The same, as an earlier look at the whole conversation found it."""
     settled: dict[str, Exchange] = field(default_factory=dict)
     """Steps that are done or given up."""
     num_errors: Counter[str] = field(default_factory=Counter)
@@ -130,8 +132,14 @@ class _Player:
         self._schemas = {tool.name: tool.schema for tool in request.tools}
         self._transcript = read_transcript(request.messages, self._schemas)
         self._progress = _Progress()
-        for exchange in self._transcript.exchanges:
-            self._take_in(exchange)
+        # Who went another way made calls before gold's own reading showed what is in them. Once that
+        # reading is there, everything is read again with it: what was done is not done twice.
+        for _ in range(len(steps) + 1):
+            known = self._progress.observed
+            self._progress = _Progress(known=known)
+            found = [self._take_in(item) for item in self._transcript.exchanges]
+            if all(found) or set(self._progress.observed) <= set(known):
+                break
 
     def text(self, needed: set[str]) -> str:
         """Return what to write now."""
@@ -150,22 +158,23 @@ class _Player:
             return _GIVE_UP
         return self._written(ANSWER, (FINISH, {ANSWER: answer}))
 
-    def _take_in(self, exchange: Exchange) -> None:
-        """Find the step that a call was, and note what its answer showed."""
+    def _take_in(self, exchange: Exchange) -> bool:
+        """Find the step that a call was, and note what its answer showed; False: it was none."""
         progress = self._progress
         if exchange.name == FINISH:
             progress.num_errors[ANSWER] += 1
-            return
+            return True
         name = self._step_of(exchange)
         if name is None:
-            return
+            return False
         if exchange.is_error:
             progress.num_errors[name] += 1
             if progress.num_errors[name] < _MAX_TRIES:
-                return
+                return True
         progress.settled[name] = exchange
         if not exchange.is_error and not exchange.missing_pages:
             progress.observed[name] = exchange.data
+        return True
 
     def _step_of(self, exchange: Exchange) -> str | None:
         is_open_before = False
@@ -178,6 +187,8 @@ class _Player:
                 if exchange.arguments == arguments:
                     return name
                 if exchange.arguments == self._arguments(name, step, _MAX_TRIES):
+                    return name
+                if self._progress.known and exchange.arguments == self._later(step):
                     return name
             is_open_before = is_open_before or arguments is not None
         return None
@@ -195,6 +206,14 @@ class _Player:
         return self._slips.gives(
             self._seed, name, num_errors, right, self._progress.observed, schema
         )
+
+    def _later(self, step: GoldStep) -> JsonObject | None:
+        """Return the arguments as they come out of everything that was shown up to now."""
+        observed = {**self._progress.known, **self._progress.observed}
+        try:
+            return derive_arguments(step, self._instruction, observed)
+        except ProvenanceError:
+            return None
 
     def _answer(self) -> JsonObject | None:
         num_errors = self._progress.num_errors[ANSWER]

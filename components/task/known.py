@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.environment.state import WorldState, rows_of
-from components.records.blueprint import EntityBlueprint
+from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
+from components.records.frozen import FrozenDict
 from components.task.graph import Place, ShownRows, ToolGraph, ToolShape
 from components.task.provenance import Path, at_path
 
@@ -107,5 +108,13 @@ def other_names(graph: ToolGraph, state: WorldState, fact: Known) -> tuple[str, 
 
 
 def entity_of(graph: ToolGraph, place: Place) -> EntityBlueprint:
-    """Return the blueprint of a place's table."""
-    return graph.blueprints[place.service].entities[place.table]
+    """Return the blueprint of a place's table.
+
+    Of a table in a service that the system does not have, nothing is known but the field that
+    links lead to.
+    """
+    blueprint = graph.blueprints.get(place.service)
+    if blueprint is not None and place.table in blueprint.entities:
+        return blueprint.entities[place.table]
+    field = FieldBlueprint(type=FieldType.STRING)
+    return EntityBlueprint(key=place.field, fields=FrozenDict({place.field: field}))

@@ -15,6 +15,9 @@ from loop.console import Console
 from loop.ledger_files import read_object
 from loop.result_file import check_result_file, write_result
 from loop.round import evolve
+from loop.summary import RoundSummary
+
+MEND = "remove it and run the same command again: it is written anew"
 
 
 def main(config: RunConfig) -> None:
@@ -26,6 +29,26 @@ def main(config: RunConfig) -> None:
         console.line(f"round {result.number} of run '{config.run}' is finished; nothing to do")
     console.close()
     if config.out is not None:
-        mend = "remove it and run the same command again: it is written anew"
-        write_result(config.out, read_object(result.summary_path, mend))
+        write_result(config.out, read_object(result.summary_path, MEND))
+    for line in outcome(RoundSummary.model_validate(read_object(result.summary_path, MEND))):
+        print(line)
     print(result.report_path)
+
+
+def outcome(summary: RoundSummary) -> list[str]:
+    """Return what came of a round, in a line or two."""
+    if summary.reeval is None:
+        return [
+            f"seed system: {summary.services.admitted} services, {summary.tasks.certified} tasks"
+        ]
+    before, after, faults = summary.reeval.before, summary.reeval.after, summary.faults
+    lines = []
+    if faults.planted:
+        lines.append(
+            f"planted faults: {faults.found} of {faults.planted} found, {faults.repaired} "
+            f"repaired, {faults.wrongly_blamed} places blamed wrongly"
+        )
+    lines.append(
+        f"passed: {before.passed} of {before.scored} before, {after.passed} of {after.scored} after"
+    )
+    return lines

@@ -157,6 +157,18 @@ async def test_the_oracle_takes_over_after_reads_in_another_order_and_format() -
     assert trajectory.answer == ANSWER
 
 
+async def test_a_write_made_before_golds_own_reading_is_not_made_again() -> None:
+    found = write_calls([("shop__list_orders", {})], "hermes")
+    arguments = {"to": "ann@example.com", "order_id": "ord_a1", "body": "ready & waiting"}
+    sent = write_calls([("mail__send", arguments)], "hermes")
+
+    trajectory = await play(PrefixPolicy(texts=(found, sent), then=OraclePolicy(make_task())))
+
+    assert names(trajectory)[:2] == ["shop__list_orders", "mail__send"]
+    assert names(trajectory).count("mail__send") == 1
+    assert trajectory.stop_reason is StopReason.FINISHED
+
+
 async def test_one_oracle_serves_rollouts_at_once() -> None:
     policy = OraclePolicy(make_task())
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from components.errors import LedgerError
+from components.errors import ConfigError, LedgerError, PolicyError
 from loop.console import Console
 from loop.round import RoundResult, evolve
 from tests.loop.configs import run_config
@@ -19,6 +19,7 @@ from tests.loop.endpoint import ANSWER, BROKEN, HOSTILE, careless_endpoint, repl
 from tests.loop.killed_round import summary
 
 ROOT = Path(__file__).resolve().parents[2]
+NOTES_SERVER = ROOT / "tests" / "servers" / "notes_server.py"
 CANARY = "canary-7f3e9a10c2"
 
 
@@ -117,6 +118,7 @@ def test_second_round_starts_from_the_repaired_system(
     assert second.number == 2
     assert told["system_before"] == first["system_after"]
     assert told["rollouts"]["passed"] > first["rollouts"]["passed"]
+    assert told["faults"] == first["faults"], "what was found and mended stays so"
 
 
 def test_clean_system_gets_no_blame(tmp_path: Path) -> None:
@@ -228,8 +230,9 @@ def test_what_a_model_writes_is_text_in_the_report(tmp_path: Path) -> None:
     assert "<img" not in page
 
 
-def test_an_endpoint_that_answers_rubbish_leaves_rollouts_unscored(tmp_path: Path) -> None:
-    with serve(*BROKEN) as base_url:
+def test_rubbish_from_an_endpoint_leaves_rollouts_unscored(tmp_path: Path) -> None:
+    gives_up = [reply("I do not know.")] * 3  # three messages without a call end an episode
+    with serve(*BROKEN[:3], *gives_up) as base_url:
         _result, told = play(
             tmp_path,
             "faults=none",
@@ -239,12 +242,13 @@ def test_an_endpoint_that_answers_rubbish_leaves_rollouts_unscored(tmp_path: Pat
             f"policy.base_url={base_url}",
             "policy.model=broken",
             "policy.max_retries=0",
+            "rollout.concurrency=1",
         )
 
-    assert told["rollouts"] == {"total": 4, "passed": 0, "failed": 0, "unscored": 4}
-    assert told["reeval"]["before"]["rate"] is None
-    parties = ("environment", "task", "harness", "evaluator", "policy")
-    assert [told["verdicts"][name] for name in parties] == [0] * 5
+    assert told["rollouts"] == {"total": 4, "passed": 0, "failed": 1, "unscored": 3}
+    assert told["reeval"]["before"]["scored"] == 1
+    parties = ("environment", "task", "harness", "evaluator", "policy", "undecided")
+    assert [told["verdicts"][name] for name in parties] == [0, 0, 0, 0, 1, 3]
 
 
 def test_tracking_that_cannot_begin_never_fails_a_round(
@@ -258,19 +262,56 @@ def test_tracking_that_cannot_begin_never_fails_a_round(
     assert result.report_path.exists()
 
 
-def test_an_endpoint_that_is_not_there_is_nobodys_fault_in_the_system(tmp_path: Path) -> None:
-    _result, told = play(
-        tmp_path,
+def test_an_endpoint_that_answers_nothing_stops_the_round_and_costs_it_nothing(
+    tmp_path: Path,
+) -> None:
+    settings = (
         "faults=none",
         "tracking=none",
         "task.count=1",
         "policy=openai",
-        "policy.base_url=http://127.0.0.1:9/v1",
-        "policy.model=absent",
+        "policy.model=careless",
         "policy.max_retries=0",
     )
 
-    assert told["rollouts"]["unscored"] == told["rollouts"]["total"] == 2
-    verdicts = told["verdicts"]
-    assert [verdicts[name] for name in ("environment", "task", "harness", "evaluator")] == [0] * 4
-    assert verdicts["policy"] == 0
+    with pytest.raises(PolicyError, match="answered none of 2 rollouts"):
+        play(tmp_path, *settings, "policy.base_url=http://127.0.0.1:9/v1")
+    with careless_endpoint() as base_url:
+        _result, told = play(tmp_path, *settings, f"policy.base_url={base_url}")
+
+    assert told["rollouts"] == {"total": 2, "passed": 0, "failed": 2, "unscored": 0}
+
+
+def test_servers_of_which_none_can_be_used_stop_the_round(tmp_path: Path) -> None:
+    servers = tmp_path / "mcp.json"
+    servers.write_text(json.dumps({"mcpServers": {"gone": {"command": "no-such-program"}}}))
+
+    with pytest.raises(ConfigError, match="none of its servers could be used"):
+        play(tmp_path / "runs", f"environment.mcp_config='{servers}'", "tracking=none")
+
+
+def test_an_allowed_call_is_made_once_and_its_answer_is_kept(tmp_path: Path) -> None:
+    servers = tmp_path / "mcp.json"
+    entry = {"command": sys.executable, "args": [str(NOTES_SERVER)]}
+    servers.write_text(json.dumps({"mcpServers": {"notes": entry}}))
+
+    result, _told = play(
+        tmp_path / "runs",
+        f"environment.mcp_config='{servers}'",
+        "environment.allow_calls=[notes.list_notes]",
+        "task.count=1",
+        "tracking=none",
+    )
+
+    store = result.folder.parents[1] / "store"
+    kept = [path for path in store.rglob("*.json") if b"notes.list_notes" in path.read_bytes()]
+    assert any(b"recorded" in path.read_bytes() for path in kept)
+
+
+def test_services_whose_links_lead_out_of_the_system_still_make_tasks(tmp_path: Path) -> None:
+    _result, told = play(
+        tmp_path, "environment.services=[helpdesk,mail]", "task.count=2", "tracking=none"
+    )
+
+    assert told["services"]["admitted"] == 2
+    assert told["tasks"]["certified"] == 2
