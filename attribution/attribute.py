@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from attribution.evidence import evidence, place_of
@@ -72,6 +73,21 @@ _STARVED = (
     StopReason.MAX_TURNS,
     StopReason.CONTEXT_FULL,
 )
+
+
+class _How(Enum):
+    """How several defects make the difference."""
+
+    ALONE = "alone"
+    """The repair of each of them alone does."""
+    TOGETHER = "together"
+    """Only the repair of all of them does."""
+    OPEN = "open"
+    """The repair of everything does, and of no one of them."""
+    UNSCORED = "unscored"
+    """They keep the run from being scored."""
+    BEYOND_REPAIR = "beyond_repair"
+    """A run without slips fails too, and nobody knows their repair."""
 
 
 def attribute_trajectory(
@@ -177,7 +193,8 @@ class _Case:
         if self._wins(self.arm, point) and not self._starved_by_parser():
             lost = self._first_lost(self.arm, len(self.texts))
             return self._policy(lost)
-        return self._blame(self._culprits(point), point)
+        culprits, how = self._culprits(point)
+        return self._blame(culprits, point, how=how)
 
     def audited(self) -> Attribution:
         """Look again at a success."""
@@ -188,7 +205,10 @@ class _Case:
             for suspect in self.repaired.suspects
             if (arm := self._swapped(suspect)) is not None and self._replayed(arm).passed is False
         ]
-        return self._blame(culprits or list(self.repaired.suspects), len(self.texts), False)
+        how = _How.ALONE if culprits else _How.OPEN
+        return self._blame(
+            culprits or list(self.repaired.suspects), len(self.texts), False, how=how
+        )
 
     def unscored(self) -> Attribution:
         """Say who kept a rollout from being scored."""
@@ -197,7 +217,7 @@ class _Case:
             item for item in self.repaired.suspects if item.party is Party.EVALUATOR
         ]
         if culprits:
-            return self._blame(culprits, len(self.texts))
+            return self._blame(culprits, len(self.texts), how=_How.UNSCORED)
         return _undecided(
             self.trajectory,
             self._facts(self.repaired.suspects),
@@ -207,7 +227,7 @@ class _Case:
     def _hopeless(self) -> Attribution:
         unrepaired = [item for item in self.repaired.suspects if item.change is None]
         if unrepaired and not self._wins(self.arm, 0):
-            return self._blame(unrepaired, 0, confidence=WEAK)
+            return self._blame(unrepaired, 0, confidence=WEAK, how=_How.BEYOND_REPAIR)
         fact = self._fact(
             Party.TASK, f"task/{self.arm.task.task_id}#", 0, "the oracle fails from the start"
         )
@@ -259,17 +279,28 @@ class _Case:
             return []
         return self._those(lambda arm: not loses_too(arm))
 
-    def _culprits(self, point: int) -> list[Suspect]:
-        """Return the defects that make the difference, those that do it alone first."""
+    def _culprits(self, point: int) -> tuple[list[Suspect], _How]:
+        """Return the defects that make the difference, and how they do.
+
+        Those whose repair alone does; where none does, those that stand in the way even with all
+        the others repaired, the one that the policy met first before the others.
+        """
         alone = self._those(lambda arm: self._wins(arm, point))
         if alone:
-            return alone
-        differing = self._those(
+            return alone, _How.ALONE
+        needed = [
+            suspect
+            for suspect in self.repaired.suspects
+            if (arm := self._all_but(suspect)) is not None and not self._wins(arm, point)
+        ]
+        met_first = self._those(
             lambda arm: (
                 first_difference(self.trajectory, self._replayed(arm).trajectory) == point - 1
             )
         )
-        return differing or list(self.repaired.suspects)
+        culprits = needed or met_first or list(self.repaired.suspects)
+        ordered = sorted(culprits, key=lambda suspect: suspect not in met_first)
+        return ordered, _How.TOGETHER if needed else _How.OPEN
 
     def _those(self, holds: Callable[[Arm], bool]) -> list[Suspect]:
         return [
@@ -284,6 +315,17 @@ class _Case:
             return None
         try:
             system = repaired_by(self.arm.system, suspect.change)
+            return arm_of(system, self.arm.task.task_id)
+        except SelvageError:
+            return None
+
+    def _all_but(self, left: Suspect) -> Arm | None:
+        """Return the system with every defect repaired but this one."""
+        system = self.arm.system
+        try:
+            for suspect in self.repaired.suspects:
+                if suspect is not left and suspect.change is not None:
+                    system = repaired_by(system, suspect.change)
             return arm_of(system, self.arm.task.task_id)
         except SelvageError:
             return None
@@ -330,6 +372,7 @@ class _Case:
         point: int,
         should_pass: bool = True,
         confidence: float | None = None,
+        how: _How = _How.ALONE,
     ) -> Attribution:
         sure = confidence or (SURE if len(culprits) == 1 else LIKELY)
         if self._is_disputed(culprits[0]):
@@ -340,11 +383,22 @@ class _Case:
         )
         first = culprits[0]
         verb = "passes" if should_pass else "fails"
+        places = ", ".join(item.place for item in culprits)
+        words = {
+            _How.ALONE: f"with any one of these repaired the run {verb} from turn {point} on: ",
+            _How.TOGETHER: f"only with all of these repaired the run {verb} from turn {point} on: ",
+            _How.OPEN: f"with all defects repaired the run {verb} from turn {point} on, and no "
+            "one of these decides it: ",
+            _How.UNSCORED: "no verdict on the run as long as these stand: ",
+            _How.BEYOND_REPAIR: "a run without slips fails too, and no repair is known of these: ",
+        }[how] + places
+        if len(culprits) == 1 and how in (_How.ALONE, _How.TOGETHER):
+            words = f"with {first.place} repaired the run {verb} from turn {point} on"
         fact = self._fact(
             first.party,
             first.place,
             point,
-            f"with {first.place} repaired the run {verb} from turn {point} on",
+            words,
             operations=[]
             if first.change is None
             else [list(step) for step in first.change.operations],

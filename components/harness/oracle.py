@@ -132,8 +132,8 @@ class _Player:
         self._schemas = {tool.name: tool.schema for tool in request.tools}
         self._transcript = read_transcript(request.messages, self._schemas)
         self._progress = _Progress()
-        # Who went another way made calls before gold's own reading showed what is in them. Once that
-        # reading is there, everything is read again with it: what was done is not done twice.
+        # Who went another way made calls before gold's own reading showed what is in them. Once
+        # that reading is there, everything is read again with it: nothing is done twice.
         for _ in range(len(steps) + 1):
             known = self._progress.observed
             self._progress = _Progress(known=known)
