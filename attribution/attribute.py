@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from attribution.evidence import evidence, place_of
+from attribution.broken import broken_boundary
+from attribution.evidence import evidence
 from attribution.interventions.gold import replay_gold
 from attribution.interventions.promises import check_step, promised_reactions, run_steps
 from attribution.interventions.reading import misread_turns
@@ -61,12 +62,6 @@ from components.records.trajectory import (
 )
 
 SURE, LIKELY, WEAK = 0.95, 0.75, 0.5
-_BOUNDARY_PARTY = {
-    "environment": (Party.ENVIRONMENT, "reactions"),
-    "tool": (Party.ENVIRONMENT, "reactions"),
-    "harness": (Party.HARNESS, "harness"),
-    "synthesis": (Party.TASK, "task"),
-}
 _STARVED = (
     StopReason.INVALID_TURNS,
     StopReason.GAVE_UP,
@@ -109,7 +104,7 @@ def attribute_trajectory(
 
 def _attributed(system: System, trajectory: Trajectory, scored: ScoredTrajectory) -> Attribution:
     if trajectory.failure is not None:
-        return _broken_boundary(system, trajectory)
+        return broken_boundary(system, trajectory)
     if trajectory.task_id not in system.tasks or (
         trajectory.task_id not in system.reference.certificates
     ):
@@ -456,59 +451,6 @@ class _Case:
             evidence_ids=tuple(item.evidence_id for item in facts),
         )
         return Attribution(verdict=verdict, evidence=facts)
-
-
-def _broken_boundary(system: System, trajectory: Trajectory) -> Attribution:
-    failure = trajectory.failure
-    assert failure is not None
-    known = _BOUNDARY_PARTY.get(failure.boundary)
-    party, artifact = known or (Party.POLICY, "provider")
-    place = place_of(artifact) if artifact != "task" else place_of(f"task/{trajectory.task_id}")
-    suspects: tuple[Suspect, ...] = ()
-    if known is not None and trajectory.task_id in system.reference.certificates:
-        try:
-            suspects = repair_for_task(system, trajectory.task_id).suspects
-        except SelvageError:
-            suspects = ()
-        menders = [item for item in suspects if _mends_boundary(system, trajectory, item)]
-        for suspect in menders or [item for item in suspects if item.party is party]:
-            party, place = suspect.party, suspect.place
-            break
-    fact = evidence(
-        EvidenceKind.BOUNDARY,
-        party,
-        place,
-        f"the {failure.boundary} boundary broke: {failure.message}",
-        against=known is not None,
-        task_id=trajectory.task_id,
-        rollout_id=trajectory.rollout_id,
-        boundary=failure.boundary,
-    )
-    facts = (*(item for suspect in suspects for item in suspect.evidence), fact)
-    blame = Blame(party=party, place=place, confidence=SURE)
-    verdict = Verdict(
-        rollout_id=trajectory.rollout_id,
-        task_id=trajectory.task_id,
-        decision=Decision.NOT_JUDGED if known is None else Decision.BLAMED,
-        blamed=() if known is None else (blame,),
-        evidence_ids=tuple(item.evidence_id for item in facts),
-    )
-    return Attribution(verdict=verdict, evidence=facts)
-
-
-def _mends_boundary(system: System, trajectory: Trajectory, suspect: Suspect) -> bool:
-    """Whether the same texts break nothing once this one defect is repaired, and do before."""
-
-    def breaks(tried: System) -> bool:
-        try:
-            run = replay(arm_of(tried, trajectory.task_id), texts_of(trajectory), trajectory.seed)
-        except SelvageError:
-            return True
-        return run.trajectory.failure is not None
-
-    if suspect.change is None:
-        return False
-    return breaks(system) and not breaks(repaired_by(system, suspect.change))
 
 
 def _undecided(
