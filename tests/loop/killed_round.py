@@ -1,7 +1,8 @@
 """Whole scripted rounds in forked children that are killed, and run again: what is left on disk.
 
 A fork of a process that has everything loaded starts a round at once, so that each moment at which
-a round can die is tried. Run as `python -m tests.loop.killed_round FOLDER`; prints one JSON line.
+a round can die is tried. Run as `python -m tests.loop.killed_round FOLDER ROUND STEP`; prints one
+JSON line.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -30,30 +32,46 @@ TINY = (
 
 
 def main() -> None:
-    """Kill each round at the passes of its failpoints, resume it, and compare the summaries.
+    """Kill a round at the passes of its failpoints, resume it, and compare the summaries.
 
-    Every pass before a rename or commit is tried, and of those after it the last of each kind: what
-    is on disk after one is what is there before the next.
+    Tried are passes before a rename or commit, and of those after it the last of each kind: what is
+    on disk after one is what is there before the next. `STEP` 1 tries all of them; otherwise every
+    `STEP`-th, the first and the last of each kind.
     """
-    folder = Path(sys.argv[1])
-    told: dict[str, Any] = {"killed": 0, "kinds": [], "differing": []}
+    folder, number, step = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     start: Path | None = None
-    for number in (0, 1):
-        whole = folder / f"whole-{number}"
-        passes = points(fresh(whole, number, start), folder / f"trace-{number}")
-        expected = summary(whole, number)
-        told["kinds"] = sorted({*told["kinds"], *(name for name, _ in passes)})
-        for name, count in chosen(passes):
-            runs_dir = folder / f"{number}-{name}-{count}"
-            config = fresh(runs_dir, number, start)
-            died = run(config, SELVAGE_FAILPOINT=f"{name}:{count}") == -signal.SIGKILL
-            told["killed"] += died
-            run(config)
-            if not died or summary(runs_dir, number) != expected or leftovers(runs_dir):
-                told["differing"].append(runs_dir.name)
-            shutil.rmtree(runs_dir)
-        start = whole
+    if number:
+        start = folder / "start"
+        assert run(fresh(start, 0, None)) == 0
+    whole = folder / "whole"
+    passes = points(fresh(whole, number, start), folder / "trace")
+    expected = summary(whole, number)
+    told: dict[str, Any] = {"killed": 0, "passes": len(passes), "differing": []}
+    told["kinds"] = sorted({name for name, _ in passes})
+    for name, count in chosen(passes, step):
+        runs_dir = folder / f"{name}-{count}"
+        config = fresh(runs_dir, number, start)
+        died = run(config, SELVAGE_FAILPOINT=f"{name}:{count}") == -signal.SIGKILL
+        told["killed"] += died
+        run(config)
+        if not died or summary(runs_dir, number) != expected or leftovers(runs_dir):
+            told["differing"].append(runs_dir.name)
+        shutil.rmtree(runs_dir)
     print(json.dumps(told))
+
+
+def killed(folder: Path, number: int, step: int) -> dict[str, Any]:
+    """Run this module in a process of its own and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.loop.killed_round", str(folder), str(number), str(step)],
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
 def fresh(runs_dir: Path, number: int, start: Path | None) -> RunConfig:
@@ -74,11 +92,13 @@ def points(config: RunConfig, trace: Path) -> list[tuple[str, int]]:
     return found
 
 
-def chosen(passes: list[tuple[str, int]]) -> list[tuple[str, int]]:
+def chosen(passes: list[tuple[str, int]], step: int) -> list[tuple[str, int]]:
     """Return the passes to die at."""
     last = dict(passes)
     return [
-        (name, count) for name, count in passes if name.endswith("before") or count == last[name]
+        (name, count)
+        for name, count in passes
+        if count == last[name] or (name.endswith("before") and (count - 1) % step == 0)
     ]
 
 
