@@ -37,18 +37,26 @@ SURENESS = (
     (0.0, "one of several that speak"),
 )
 CHECKS = {
+    "calls": "recorded calls that keep what their documentation writes",
+    "certificates": "tasks whose certificate names what is there, or is made anew and agrees",
+    "criteria": "places of rubrics against which nothing speaks",
+    "defective": "tasks that pass their gates",
+    "derivations": "places of tasks against which nothing speaks",
+    "examples": "failing rollouts that can be won with this patch alone",
+    "gates": "admission tests of the service that pass",
     "gold_answers": "calls of gold that answer as certified",
-    "gold_passes": "tasks whose gold passes, and doing nothing fails",
-    "promises": "tasks whose calls keep what specifications and contract promise",
-    "derivations": "tasks whose gold can be derived from what is visible",
-    "verdicts": "mutants and variants that the rubric decides rightly",
-    "criteria": "criteria as compiled again from the certified run",
-    "norm": "tasks whose gold fits the limits with room to spare",
-    "harness": "tasks that a run without slips passes through this harness",
-    "examples": "failing rollouts that come out right with this patch alone",
-    "certificates": "tasks whose certificate still names what is there",
+    "gold_passes": "tasks whose certified calls pass the rubric",
+    "harness": "places of the harness against which nothing speaks",
+    "hidden_values": "values that have to be looked up, and are not given away",
+    "limits": "limits that are raised no further than something needs",
+    "needed_tools": "tools that gold needs, and that are offered",
+    "norm": "tasks that a run without slips passes with turns to spare",
+    "promises": "places of the environment against which nothing speaks",
+    "readings": "recorded messages that are read",
+    "shown_tools": "tools that are shown",
+    "verdicts": "runs (gold, nothing, mutants) that the rubric decides rightly",
 }
-"""What the checks of a patch count."""
+"""What the checks of a patch count, before and after it."""
 _FILES = resources.files("loop.report")
 
 
