@@ -1,8 +1,8 @@
 """Systems with one artifact swapped, in memory: what an intervention runs on.
 
-Unlike `components.artifacts.apply_patch`, which checks a whole system before it is kept, this
-shares every record that is not touched, so that compiled services and worlds are shared too and ten
-swaps cost what they change.
+Every record that is not touched is shared, so that compiled services and worlds are shared too and
+ten swaps cost what they change. What comes out is what the system would be if it were read from
+its patched artifacts.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ def swap(system: System, patch: Patch) -> System:
     """Return the system with one patch applied; everything that it does not touch is shared.
 
     Raises:
-        SynthesisError: as `components.artifacts.apply_patch`.
+        SynthesisError: the artifact is missing, its hash is not the patch's base, a `test` fails,
+            or the result is no valid artifact. Nothing is changed.
     """
     body = body_of(system, patch.artifact)
     if owner_of(patch.artifact) is not patch.component or content_hash(body) != patch.base_hash:

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonpatch
-import jsonpointer
-
-from components.errors import SynthesisError
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash
-from components.records.patch import Component, Patch
+from components.records.patch import Component
 from components.records.system import System
 
 Artifacts = dict[str, Any]
@@ -89,37 +85,6 @@ def system_from_artifacts(components: dict[Component, Artifacts], reference: Art
         },
     }
     return System.model_validate(body)
-
-
-def apply_patch(system: System, patch: Patch) -> System:
-    """Return the system with one patch applied.
-
-    Raises: SynthesisError: the artifact is missing, its hash is not the patch's base, a `test`
-        fails, or the result is not a valid artifact. Nothing is changed.
-    """
-    components = {kind: artifacts_of(system, kind) for kind in Component}
-    artifacts = components[patch.component]
-    if patch.artifact not in artifacts:
-        raise SynthesisError(f"patch {patch.patch_id}: no artifact {patch.artifact!r}")
-    base = content_hash(artifacts[patch.artifact])
-    if base != patch.base_hash:
-        raise SynthesisError(
-            f"patch {patch.patch_id}: {patch.artifact} has hash {base[:12]}, "
-            f"the patch was made for {patch.base_hash[:12]}"
-        )
-    operations = [
-        {
-            key: value
-            for key, value in to_json(step).items()
-            if key != "value" or step.op != "remove"
-        }
-        for step in patch.operations
-    ]
-    try:
-        artifacts[patch.artifact] = jsonpatch.apply_patch(artifacts[patch.artifact], operations)
-        return system_from_artifacts(components, reference_artifacts(system))
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, ValueError) as error:
-        raise SynthesisError(f"patch {patch.patch_id} does not apply: {error}") from error
 
 
 def _named(prefix: str, records: FrozenDict[str, Any]) -> Artifacts:
