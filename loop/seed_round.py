@@ -42,8 +42,8 @@ def build_seed(context: RoundContext) -> SeedRound:
     """Build the seed system, stage by stage."""
     if isinstance(context.config.faults, DemoFaults):
         context.console.line(
-            "faults=demo: eight known defects are planted in this system; faults=none leaves it "
-            "clean"
+            "faults=demo: known defects, eight where the tasks give room, are planted in this "
+            "system; faults=none leaves it clean"
         )
     services = context.folder.run_stage("services", lambda: _services(context))
     tasks = context.folder.run_stage("tasks", lambda: _tasks(context, services["system"]))
