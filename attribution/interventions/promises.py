@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from attribution.evidence import evidence, place_of
 from attribution.records import Evidence, EvidenceKind, Party
@@ -20,6 +20,7 @@ from components.environment.expressions import (
     compile_expression,
     tables_named,
 )
+from components.environment.identity import Same
 from components.environment.reactions import CompiledReaction, WorldTables
 from components.environment.service import CompiledService
 from components.environment.state import WorldState
@@ -29,8 +30,6 @@ from components.records.calls import CallRecord, RowChange
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.world import WorldContract
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +57,13 @@ def promised_reactions(world: World, contract: WorldContract) -> dict[str, Compi
     """Return the contract's reactions, compiled for this world; worlds of the same services
     share them.
     """
-    services = tuple(_Same(world.services[name]) for name in sorted(world.services))
-    return _promised(_Same(contract), services)
-
-
-class _Same(Generic[T]):
-    """Compares by identity: hashing whole records would cost more than compiling them."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: T) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
+    services = tuple(Same(world.services[name]) for name in sorted(world.services))
+    return _promised(Same(contract), services)
 
 
 @lru_cache(maxsize=256)
 def _promised(
-    contract: _Same[WorldContract], services: tuple[_Same[CompiledService], ...]
+    contract: Same[WorldContract], services: tuple[Same[CompiledService], ...]
 ) -> dict[str, CompiledReaction]:
     by_name = {item.value.spec.service: item.value for item in services}
     return active_reactions(by_name, contract.value.reactions)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import jsonschema_rs
 
+from components.environment.identity import Same
 from components.environment.service import CompiledService
 from components.environment.world import World
 from components.errors import HarnessError, boundary
@@ -17,8 +18,6 @@ from components.harness.tools import ShownTool, shown_tools
 from components.records.frozen import JsonObject, thaw
 from components.records.harness import HarnessSettings
 from components.records.task import Task
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +41,8 @@ def set_stage(settings: HarnessSettings, world: World, task: Task) -> Stage:
     Raises:
         HarnessError: a prompt does not render, or the answer's schema does not compile.
     """
-    services = tuple(_Same(world.services[name]) for name in sorted(world.services))
-    return _stage(_Same(settings), _Same(task), services)
+    services = tuple(Same(world.services[name]) for name in sorted(world.services))
+    return _stage(Same(settings), Same(task), services)
 
 
 def answer_problem(stage: Stage, answer: Any) -> str:
@@ -57,26 +56,11 @@ def answer_problem(stage: Stage, answer: Any) -> str:
     return f"{place}: {error.message}"
 
 
-class _Same(Generic[T]):
-    """Compares by identity: hashing whole records would cost more than rendering."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: T) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 @lru_cache(maxsize=1024)
 def _stage(
-    settings: _Same[HarnessSettings],
-    task: _Same[Task],
-    services: tuple[_Same[CompiledService], ...],
+    settings: Same[HarnessSettings],
+    task: Same[Task],
+    services: tuple[Same[CompiledService], ...],
 ) -> Stage:
     with boundary(HarnessError, f"compile the answer schema of task {task.value.task_id}"):
         validator = jsonschema_rs.validator_for(thaw(task.value.answer_schema))
