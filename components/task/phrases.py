@@ -9,14 +9,16 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from components.environment.catalog_loader import builtin_services, load_phrases
 from components.task.graph import Place, ToolShape
 
 OPTIONAL = re.compile(r"\[([^\[\]]*\{(\w+)\}[^\[\]]*)\]")
 """`[ about {name}]`: words that are left out when there is no value for `name`."""
+_SECTIONS = ("tools", "rows", "links", "links_then", "reverse", "states", "nouns")
 
 
 class Phrases:
-    """What phrases.json says, and what names give where it says nothing."""
+    """What the phrase files say, and what names give where it says nothing."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Args: data: the parsed file."""
@@ -96,9 +98,13 @@ class Phrases:
 
 @cache
 def phrases() -> Phrases:
-    """Return the phrases of the file beside this module."""
+    """Return the common phrases of the file beside this module and those of every service."""
     text = resources.files("components.task").joinpath("phrases.json").read_text(encoding="utf-8")
-    return Phrases(json.loads(text))
+    data: dict[str, Any] = {section: {} for section in _SECTIONS}
+    for service in builtin_services():
+        for section, entries in load_phrases(service).items():
+            data[section].update(entries)
+    return Phrases({**data, **json.loads(text)})
 
 
 def slot_name(pointer: str) -> str:
