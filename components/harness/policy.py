@@ -22,6 +22,8 @@ class Message:
     role: Role
     """`tool` carries one observation; an endpoint without that role gets it as `user`."""
     content: str
+    token_ids: tuple[int, ...] | None = None
+    """`assistant` only: the ids that the policy sampled for it; None when it gave none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,8 @@ def turn_messages(turn: Turn) -> tuple[Message, ...]:
     """Return what one turn adds to the conversation."""
     answers = [Message(role="tool", content=item.shown) for item in turn.observations]
     feedback = [Message(role="user", content=turn.feedback)] if turn.feedback else []
-    return (Message(role="assistant", content=turn.raw_text), *answers, *feedback)
+    said = Message(role="assistant", content=turn.raw_text, token_ids=turn.token_ids)
+    return (said, *answers, *feedback)
 
 
 def trajectory_messages(trajectory: Trajectory, num_turns: int) -> tuple[Message, ...]:
