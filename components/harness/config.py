@@ -17,6 +17,6 @@ class HarnessConfig(Config):
     task's solution is itself a defect, which the loop finds and raises."""
     max_observation_chars: int | None = Field(ge=50)
     """Characters of one observation as shown; null: the harness's own limit."""
-    tool_style: Literal["json_schema", "signature"] | None
-    """How tools are shown, as whole JSON Schema or as a short signature; null: the harness's own
-    style."""
+    tool_style: Literal["json_schema", "signature", "compact"] | None
+    """How tools are shown: as whole JSON Schema, as a signature with the description, or as names
+    of tools and arguments alone; null: the harness's own style, which is the last."""

@@ -15,7 +15,7 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from components.errors import HarnessError, boundary
-from components.harness.tools import ShownTool, signature_of
+from components.harness.tools import ShownTool, answer_text, compact_of, signature_of
 from components.records.harness import HarnessSettings
 
 
@@ -55,7 +55,11 @@ def render_user(
     return _render(
         settings.user_prompt,
         "user_prompt",
-        {"instruction": instruction, "answer_schema": answer_schema},
+        {
+            "instruction": instruction,
+            "answer_schema": answer_schema,
+            "answer": answer_text(answer_schema),
+        },
     )
 
 
@@ -73,6 +77,8 @@ def render_feedback(settings: HarnessSettings, problem: str) -> str:
 
 
 def _tool_text(settings: HarnessSettings, tool: ShownTool) -> str:
+    if settings.tool_style == "compact":
+        return compact_of(tool)
     if settings.tool_style == "signature":
         return f"{signature_of(tool)}\n    {' '.join(tool.description.split())}"
     function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}

@@ -101,6 +101,32 @@ def signature_of(tool: ShownTool) -> str:
     return f"{tool.name}({', '.join(parts)})"
 
 
+def compact_of(tool: ShownTool) -> str:
+    """Return a tool in the fewest words: `helpdesk__get_ticket(id, limit?: integer)`.
+
+    A text argument has no type, and the answer of `finish` is left to the user's message, so that
+    tasks on the same services share one system message.
+    """
+    if tool.name == FINISH:
+        return f"{FINISH}(answer)"
+    required = set(tool.schema.get("required") or ())
+    parts = []
+    for name, schema in (tool.schema.get("properties") or {}).items():
+        kind = _type_of(schema).replace('"', "").replace(" | ", "|")
+        optional = "" if name in required else "?"
+        parts.append(f"{name}{optional}" + ("" if kind == "string" else f": {kind}"))
+    return f"{tool.name}({', '.join(parts)})"
+
+
+def answer_text(schema: Mapping[str, Any]) -> str:
+    """Return what an answer looks like in one line: `{"status": "open" | "closed"}`."""
+    properties = schema.get("properties") or {}
+    if schema.get("type") != "object" or not properties:
+        return _type_of(schema)
+    parts = (f'"{name}": {_type_of(item)}' for name, item in properties.items())
+    return "{" + ", ".join(parts) + "}"
+
+
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return the name most like `name`, or an empty text when none is like it."""
     found = difflib.get_close_matches(name[:100], sorted(names), n=1, cutoff=0.6)

@@ -40,13 +40,13 @@ class HarnessSettings(Record):
     """Jinja2 template over `tools` (list of name, description, signature, schema), `now`, `rules`.
     """
     user_prompt: str
-    """Jinja2 template over `instruction` and `answer_schema`."""
+    """Jinja2 template over `instruction`, `answer_schema` and `answer` (the schema in a line)."""
     observation: str
     """Jinja2 template over `name`, `call_id` and `body` (the observation's JSON text)."""
     invalid_call_feedback: str
     """Jinja2 template over `problem`: shown when a call could not be parsed."""
-    tool_style: str = Field(default="json_schema", pattern="^(json_schema|signature)$")
-    """How tools are shown: whole JSON Schema, or a compact signature."""
+    tool_style: str = Field(default="compact", pattern="^(json_schema|signature|compact)$")
+    """How tools are shown: whole JSON Schema, signature and description, or names alone."""
     tool_exposure: str = Field(default="all", pattern="^(all|needed)$")
     """`all` shows distractors too; `needed` only the task's services."""
     hidden_tools: tuple[str, ...] = ()

@@ -122,6 +122,8 @@ def _drawn_arguments(
     for item in shape.parameters:
         if item.names_row:
             values = reference_values(world, graph, item)
+            if not values and not item.required:
+                continue  # what no row holds yet can be left out
             rng.shuffle(values)
             choices[item.pointer] = values
     if not choices or not all(choices.values()):

@@ -26,7 +26,14 @@ from components.harness.rendering import (
     render_user,
 )
 from components.harness.stage import set_stage
-from components.harness.tools import ShownTool, nearest_name, shown_tools, signature_of
+from components.harness.tools import (
+    ShownTool,
+    answer_text,
+    compact_of,
+    nearest_name,
+    shown_tools,
+    signature_of,
+)
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, freeze
 from tests.harness.builders import NOW, make_settings, make_system, make_task
@@ -60,14 +67,34 @@ def test_a_signature_shows_types_choices_and_defaults() -> None:
     )
 
 
-def test_both_tool_styles_show_every_name_and_description() -> None:
-    as_schema = render_system(default_harness(), [TOOL], NOW, [])
-    signature = render_system(make_settings(tool_style="signature"), [TOOL], NOW, [])
+def test_every_tool_style_shows_names_and_choices_and_two_show_the_description() -> None:
+    as_schema, signature, compact = (
+        render_system(default_harness().model_copy(update={"tool_style": style}), [TOOL], NOW, [])
+        for style in ("json_schema", "signature", "compact")
+    )
 
     assert json.dumps("Find\n  orders.") in as_schema
     assert '"enum": ["open", "done"]' in as_schema
     assert 'shop__find(status: "open" | "done"' in signature
     assert "    Find orders." in signature
+    assert "shop__find(status: open|done, limit?: integer, tags?: array of string" in compact
+    assert "orders" not in compact
+
+
+def test_the_short_form_leaves_out_what_every_text_argument_is_and_the_answer_of_finish() -> None:
+    own = shown_tools({}, make_task(), default_harness())
+
+    assert [compact_of(tool) for tool in own] == [
+        "read_more(call_id, page: integer)",
+        "finish(answer)",
+    ]
+
+
+def test_an_answer_is_described_in_a_line() -> None:
+    schema = {"type": "object", "properties": {"status": {"enum": ["open"]}, "n": {}}}
+
+    assert answer_text(schema) == '{"status": "open", "n": any}'
+    assert answer_text({"type": "object"}) == "object"
 
 
 def test_the_system_message_tells_time_rules_and_how_to_finish() -> None:
@@ -75,7 +102,7 @@ def test_the_system_message_tells_time_rules_and_how_to_finish() -> None:
 
     assert NOW in text
     assert "- Never mail twice." in text
-    assert "call finish with the answer" in text
+    assert "call finish, once" in text
 
 
 def test_the_instruction_is_shown_word_for_word() -> None:
@@ -84,7 +111,7 @@ def test_the_instruction_is_shown_word_for_word() -> None:
     text = render_user(default_harness(), instruction, {"type": "object"})
 
     assert text.startswith(instruction)
-    assert '{"type": "object"}' in text
+    assert "answer object" in text
 
 
 @pytest.mark.parametrize(
@@ -132,7 +159,7 @@ def test_finish_is_shown_with_the_answer_schema_of_the_task() -> None:
     stage = set_stage(default_harness(), build_world(make_system(), task.world), task)
 
     assert stage.schemas["finish"]["properties"]["answer"] == task.answer_schema
-    assert json.dumps(task.answer_schema) in stage.system_text
+    assert answer_text(task.answer_schema) in stage.user_text
 
 
 def test_siblings_share_one_stage() -> None:
