@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from components.environment.catalog_loader import load_reactions
+from components.environment.reactions import services_named
 from components.records.calls import RowChange
+from tests.environment.catalog_parts import PARTS, service_of
 from tests.environment.catalog_world import (
     address,
     catalog_world,
@@ -16,7 +19,7 @@ from tests.environment.catalog_world import (
     thread,
     ticket,
 )
-from tests.environment.test_catalog_reactions import ripples
+from tests.environment.test_catalog_reactions import GROUPS, ripples
 
 SWOLLEN = "Laptop battery swells and lifts the keyboard"
 CONTACT = "callback_code followup_at last_contact_at status"
@@ -120,16 +123,18 @@ REACH = {
         ),
         ("urgency_opens_bridge", "directory.team", "Workplace IT", "bridge_code"),
     ),
+    **{name: rows for part in PARTS for name, rows in part.REACH.items()},
 }
 """Ripple -> (reaction, table, what the row is called, changed fields), in any order."""
 
 
-def _touched(change: RowChange) -> tuple[str, str, str, str]:
+def _touched(change: RowChange) -> tuple[str, str, frozenset[str], str]:
+    """Return reaction, table, texts that the row may be called by, and changed fields."""
     after, before = dict(change.after or {}), dict(change.before or {})
-    called = next(after[field] for field in ("name", "subject", "email") if field in after)
+    texts = frozenset(value for value in after.values() if isinstance(value, str))
     fields = [field for field in sorted(after) if not before or before[field] != after[field]]
     cause = change.cause.removeprefix("reaction:")
-    return cause, f"{change.service}.{change.table}", called, " ".join(fields)
+    return cause, f"{change.service}.{change.table}", texts, " ".join(fields)
 
 
 @pytest.mark.parametrize("name", sorted(REACH))
@@ -142,7 +147,19 @@ def test_reactions_to_one_call_change_exactly_these_fields(name: str) -> None:
     changes = done(state, *ripple.trigger).changes
 
     reacted = [_touched(change) for change in changes if change.cause.startswith("reaction:")]
-    assert sorted(reacted) == sorted(REACH[name])
+    among = _services_around(name)
+    told = [item for item in reacted if services_named(load_reactions()[item[0]]) <= among]
+    for reaction, table, called, fields in REACH[name]:
+        fitting = [item for item in told if item[::3] == (reaction, fields) and item[1] == table]
+        told.remove(next(item for item in fitting if called in item[2]))
+    assert told == []
+
+
+def _services_around(name: str) -> set[str]:
+    """Return the services among which a ripple's reach is written down: its group and the first."""
+    owner = next((service_of(part) for part in PARTS if name in part.REACH), GROUPS[0][0])
+    group = next(group for group in GROUPS if owner in group)
+    return {*GROUPS[0], *group}
 
 
 def test_the_reach_of_every_ripple_is_written_down() -> None:
@@ -170,6 +187,7 @@ def quiet_calls() -> list[tuple[str, dict[str, Any]]]:
         ("mail.reply", {**pair, "thread_id": thread("Spring party budget"), "body": "Done."}),
         ("mail.move_thread", {"thread_id": thread("Your swollen battery"), "folder": "projects"}),
         ("mail.archive_thread", {"thread_id": thread("Spring party budget")}),
+        *(step for part in PARTS for step in part.quiet_calls()),
     ]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from components.environment.catalog_loader import builtin_services, load_contract, load_reactions
+from components.environment.catalog_loader import load_contract, load_reactions
 from components.environment.reactions import services_named
 from components.environment.state import WorldState, rows_of
+from tests.environment import catalog_codehost, catalog_incidents
+from tests.environment.catalog_parts import PARTS, service_of
+from tests.environment.catalog_ripples import Ripple, Step
 from tests.environment.catalog_world import (
     NOW,
     address,
@@ -24,20 +26,15 @@ from tests.environment.catalog_world import (
     ticket,
 )
 
-Step = tuple[str, dict[str, Any]]
+GROUPS = (
+    ("directory", "helpdesk", "mail"),
+    ("calendar", "chat", "documents"),
+    ("crm", "inventory", "payments"),
+    ("codehost", "incidents", "travel"),
+)
+"""Services of which every two react to each other, both ways."""
 MARCH = "2026-03-20T08:00:00Z"
 WRITTEN = {"subject": "Rota of next week", "body": "Could we swap Tuesday?"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ripple:
-    """A trigger in one service, and the row of another where its value shows."""
-
-    trigger: Step
-    read: Step
-    expected: dict[str, Any]
-    before: tuple[Step, ...] = ()
-    """Calls that come first."""
 
 
 def _leave(name: str) -> Step:
@@ -70,6 +67,11 @@ def _forward(owner: str, receiver: str) -> Step:
 
 
 def ripples() -> dict[str, Ripple]:
+    """Return the cases of every service."""
+    return {**_ripples(), **{name: item for part in PARTS for name, item in part.ripples().items()}}
+
+
+def _ripples() -> dict[str, Ripple]:
     """Return one case for each reaction that changes a row which a `get` tool shows."""
     swollen = "Laptop battery swells and lifts the keyboard"
     cellar, flicker = "Bike cellar door does not lock", "Flickering light in the stairwell"
@@ -166,6 +168,7 @@ OTHERS = {
     "return_frees_profile",
     "ticket_gets_label",
     "urgency_notifies_on_call",
+    *(name for part in PARTS for name in part.OTHERS),
 }
 """No `get` tool shows their row by a known id, or the new value can be guessed: tests below."""
 
@@ -203,20 +206,15 @@ def test_every_pair_of_services_has_a_reaction_that_a_get_tool_shows() -> None:
         reaction = load_reactions()[name]
         pairs |= {(reaction.on.service, write.service) for write in reaction.writes.values()}
 
-    assert pairs == {
-        ("directory", "helpdesk"),
-        ("directory", "mail"),
-        ("helpdesk", "directory"),
-        ("helpdesk", "mail"),
-        ("mail", "directory"),
-        ("mail", "helpdesk"),
+    assert pairs >= {
+        *(pair for group in GROUPS for pair in itertools.permutations(group, 2)),
     }
 
 
 def test_two_services_without_the_third_still_react_both_ways() -> None:
     names = {name: services_named(reaction) for name, reaction in load_reactions().items()}
 
-    for services in itertools.combinations(builtin_services(), 2):
+    for services in (pair for group in GROUPS for pair in itertools.combinations(group, 2)):
         active = [load_reactions()[name] for name, used in names.items() if used <= set(services)]
         assert {reaction.on.service for reaction in active} == set(services)
 
@@ -327,11 +325,40 @@ def test_reassignment_by_leave_reaches_the_mail_thread_and_the_time_code() -> No
     assert _shown(state, about)["handler_address"] == address("Anika Joshi")
 
 
+def test_the_freeze_of_a_repository_ends_with_its_last_critical_incident() -> None:
+    state = catalog_world().initial
+    roster = ("codehost.get_repository", {"repository": "pilot-roster"})
+    last = {"incident_id": catalog_incidents.incident(2015)}
+    before = _shown(state, roster)
+
+    state = done(state, "incidents.record_action", {**last, "kind": "containment"}).state
+    state = done(state, "incidents.close_incident", last).state
+
+    assert before["status"] == "frozen"
+    assert (_shown(state, roster)["status"], _shown(state, roster)["change_code"]) == (
+        "active",
+        None,
+    )
+
+
+def test_a_review_does_not_pass_to_the_author() -> None:
+    state = catalog_world().initial
+    request = catalog_codehost.get_pull_request(306)
+    before = _shown(state, request)
+
+    state = done(state, *_leave("Nadia Haddad")).state
+
+    backup = ("codehost.get_member", {"employee_id": person("Nadia Haddad")})
+    assert _shown(state, backup)["backup_id"] == before["author_id"]
+    assert _shown(state, request) == before
+
+
 def test_no_tool_description_discloses_a_reaction() -> None:
     words = {
         "helpdesk": ("mail", "director"),
         "directory": ("ticket", "mailbox"),
         "mail": ("director",),
+        **{service_of(part): part.BANNED for part in PARTS},
     }
 
     for service, banned in words.items():

@@ -9,19 +9,42 @@ import pytest
 from components.environment.catalog_loader import builtin_services, load_contract, load_service
 from components.environment.state import rows_of
 from components.errors import SpecError
-from components.records.blueprint import FunctionalClass
+from components.records.blueprint import FieldType, FunctionalClass
 from tests.environment.catalog_world import NOW, broken_invariants, catalog_world
 
 
-def test_three_services_with_their_domains() -> None:
+def test_twelve_services_in_twelve_domains() -> None:
     domains = {name: load_service(name).spec.domain for name in builtin_services()}
 
-    assert domains == {"directory": "people", "helpdesk": "support", "mail": "communication"}
+    assert domains == {
+        "calendar": "planning",
+        "chat": "collaboration",
+        "codehost": "engineering",
+        "crm": "sales",
+        "directory": "people",
+        "documents": "knowledge",
+        "helpdesk": "support",
+        "incidents": "operations",
+        "inventory": "logistics",
+        "mail": "communication",
+        "payments": "finance",
+        "travel": "travel",
+    }
+
+
+def test_the_tools_are_many_and_a_third_of_them_write() -> None:
+    tools = [
+        tool for name in builtin_services() for tool in load_service(name).blueprint.tools.values()
+    ]
+    writes = [tool for tool in tools if tool.functional is FunctionalClass.WRITE]
+
+    assert len(tools) >= 90
+    assert 3 * len(writes) >= len(tools)
 
 
 def test_unknown_service_is_refused_with_the_known_names() -> None:
-    with pytest.raises(SpecError, match="directory, helpdesk, mail"):
-        load_service("payments")
+    with pytest.raises(SpecError, match="directory, documents, helpdesk"):
+        load_service("parking")
 
 
 def test_loading_twice_gives_the_same_records() -> None:
@@ -80,6 +103,19 @@ def test_links_lead_to_rows_of_the_named_tables() -> None:
         ("helpdesk", "ticket", "number"),
         ("mail", "thread", "subject"),
         ("mail", "ticket_label", "archive_box"),
+        ("incidents", "incident", "number"),
+        ("incidents", "responder", "email"),
+        ("incidents", "runbook", "bridge_code"),
+        ("codehost", "pull_request", "number"),
+        ("codehost", "member", "handle"),
+        ("travel", "trip", "code"),
+        ("travel", "hub", "crew_locator"),
+        ("crm", "account", "name"),
+        ("payments", "invoice", "number"),
+        ("inventory", "shipment", "number"),
+        ("calendar", "event", "subject"),
+        ("chat", "channel", "name"),
+        ("documents", "document", "title"),
     ],
 )
 def test_names_and_codes_are_unique(service: str, table: str, field: str) -> None:
@@ -106,8 +142,23 @@ def test_what_has_happened_lies_before_the_clock_and_in_order() -> None:
         assert max(sent) == row["updated_at"]
 
 
+def test_nothing_made_by_a_service_lies_after_the_clock() -> None:
+    state = catalog_world().initial
+    made = [
+        (name, table, field)
+        for name in builtin_services()
+        for table, entity in load_service(name).blueprint.entities.items()
+        for field, blueprint in entity.fields.items()
+        if blueprint.generated and blueprint.type is FieldType.TIMESTAMP
+    ]
+
+    for service, table, field in made:
+        for row in rows_of(state, service, table).values():
+            assert row[field] is None or row[field] < NOW, (service, table, row)
+
+
 def test_files_are_plain_ascii() -> None:
     catalog = resources.files("components.environment.catalog")
     for name in builtin_services():
-        for file in ("spec.json", "blueprint.json", "seed.json"):
-            assert catalog.joinpath(name, file).read_bytes().isascii()
+        for file in catalog.joinpath(name).iterdir():
+            assert not file.name.endswith(".json") or file.read_bytes().isascii()

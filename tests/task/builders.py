@@ -33,9 +33,19 @@ class Settings:
     domains: tuple[str, ...] = ()
 
 
-@cache
+SMALL = ("directory", "helpdesk", "mail")
+"""Three services of which every two react to each other."""
+
+
 def builtin_system() -> System:
-    loaded = {name: load_service(name) for name in builtin_services()}
+    """Return the system that most of these tests compose on."""
+    return system_of(SMALL)
+
+
+@cache
+def system_of(services: tuple[str, ...] = builtin_services()) -> System:
+    """Return a system of built-in services without tasks."""
+    loaded = {name: load_service(name) for name in services}
     return System(
         environment=Environment(
             blueprints=FrozenDict({name: item.blueprint for name, item in loaded.items()}),
