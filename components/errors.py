@@ -6,6 +6,7 @@
     |   +-- LedgerError      a run folder: locked, changed, gapped, damaged
     |   +-- SpecError        a tool specification or an mcpServers file
     |   +-- PolicyError      the policy's endpoint answers nothing at all
+    |   +-- ComputeError     workers that cannot be started, or are lost again and again
     +-- BoundaryError        something broke at a boundary: data when it ends one rollout
         +-- ProviderError    the policy's endpoint
         +-- HarnessError     rendering, parsing, limits
@@ -45,6 +46,10 @@ class SpecError(UserError):
 
 class PolicyError(UserError):
     """The policy's endpoint answered none of a whole pass of rollouts."""
+
+
+class ComputeError(UserError):
+    """Workers cannot be started, or are lost again and again."""
 
 
 class BoundaryError(SelvageError):

@@ -7,6 +7,7 @@ and everything behind it is imported only once a verb is known.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -50,12 +51,12 @@ def guarded(run: Callable[[], int]) -> int:
 
 def _run(arguments: list[str]) -> int:
     verb = _verb(arguments[0])
-    overrides = _with_subject(verb, arguments[1:])
+    words, overrides = _split_words(verb, _with_subject(verb, arguments[1:]))
 
     # Not at the top: this import takes half a second, and the help must not wait for it.
     from loop.hydra_entry import run_verb
 
-    return run_verb(verb, overrides)
+    return run_verb(verb, overrides, words=words)
 
 
 def _verb(name: str) -> Verb:
@@ -90,6 +91,31 @@ def _with_subject(verb: Verb, arguments: list[str]) -> list[str]:
             f"write python -m loop {verb.name} {near}"
         )
     return [f"{verb.subject_key}={word}", *arguments[1:]]
+
+
+def _split_words(verb: Verb, arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Take the words after the verb apart from its overrides, where it takes words."""
+    if not verb.words_key:
+        return [], arguments
+    count = 0
+    for text in arguments:
+        if text.startswith("-") or ("=" in text and not os.path.exists(text)):
+            break
+        count += 1
+    rest = arguments[count:]
+    for before, text in itertools.pairwise(rest):
+        if "=" not in text and not text.startswith("-") and not before.startswith("-"):
+            raise ConfigError(
+                f"'{text}' stands after '{before}'; write the {verb.words_key} first: "
+                f"python -m loop {verb.name} {text} {before}"
+            )
+    is_named = any(text.startswith(f"{verb.words_key}=") for text in rest)
+    if not count and not is_named and "--help" not in rest and "-h" not in rest:
+        raise ConfigError(
+            f"{verb.name} needs {verb.words_key}; write python -m loop {verb.name} "
+            f"{verb.words_key.upper()}..."
+        )
+    return arguments[:count], rest
 
 
 if __name__ == "__main__":

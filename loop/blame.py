@@ -5,20 +5,47 @@ A verdict is the unit. Which successes are audited depends on the run's seed and
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
 
 from attribution.attribute import attribute_trajectory
 from attribution.modes import failure_modes
 from attribution.records import Attribution, FailureMode
-from components.records.base import to_json
+from components.records.base import Record, to_json
 from components.records.frozen import content_hash
 from components.records.system import System
-from components.records.trajectory import ScoredTrajectory
+from components.records.trajectory import ScoredTrajectory, Trajectory
+from loop.compute.jobs import Job, Work
 from loop.context import RoundContext
 from loop.rollouts import Rolled
 
 STAGE = "attribute"
+
+
+class Scene(Record):
+    """What all verdicts share."""
+
+    system: System
+
+
+class Case(Record):
+    """One rollout that is to be looked at."""
+
+    trajectory: Trajectory
+    scored: ScoredTrajectory
+
+
+@asynccontextmanager
+async def _open(scene: Scene) -> AsyncIterator[Callable[[Case], Work]]:
+    async def judge(case: Case) -> dict[str, Any]:
+        return to_json(attribute_trajectory(scene.system, case.trajectory, case.scored))
+
+    yield judge
+
+
+ATTRIBUTE = Job(name="attribute", shared=Scene, unit=Case, open=_open)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +65,15 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
         done = units.done(STAGE)
         missing = [key for key in chosen if key not in done]
         context.console.progress(STAGE, len(chosen) - len(missing), len(chosen))
-        for number, key in enumerate(missing, start=len(chosen) - len(missing) + 1):
-            found = attribute_trajectory(system, rolled.trajectories[key], rolled.scored[key])
-            units.put(STAGE, key, to_json(found))
-            context.console.progress(STAGE, number, len(chosen))
+        cases = (
+            (key, Case(trajectory=rolled.trajectories[key], scored=rolled.scored[key]))
+            for key in missing
+        )
+        start = len(chosen) - len(missing) + 1
+        with closing(context.pool.as_done(ATTRIBUTE, Scene(system=system), cases)) as verdicts:
+            for number, (key, found) in enumerate(verdicts, start):
+                units.put(STAGE, key, found)
+                context.console.progress(STAGE, number, len(chosen))
         attributions = _read(context)
         modes = [
             _with_shortest_example(mode, rolled)

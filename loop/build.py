@@ -2,32 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from components.harness.policy import Policy
 from components.records.task import Task
-from loop.policy.config import OpenAIPolicyConfig, PolicyConfig, ScriptedPolicyConfig
+from loop.policy.config import (
+    LocalPolicyConfig,
+    OpenAIPolicyConfig,
+    PolicyConfig,
+    ScriptedPolicyConfig,
+)
+from loop.policy.effort import Played, Rollout
 from loop.policy.openai import OpenAIPolicy
 from loop.policy.scripted import ScriptedPolicy
 
-PolicyFor = Callable[[Task, int], Policy]
-"""Gives the policy of one rollout, from its task and seed."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acting:
+    """Who acts, while it is open."""
+
+    policy_of: Callable[[Task, int], Policy]
+    """Gives the policy of one rollout, from its task and seed."""
+    play: Callable[[Sequence[Rollout]], Awaitable[Played]]
+    """Plays rollouts of these policies to their end."""
+
+
+def batch_size(config: PolicyConfig) -> int:
+    """Return how many rollouts are played together; what they do may depend on their siblings."""
+    return config.batch_size if isinstance(config, LocalPolicyConfig) else 1
+
+
+def batches_at_once(config: PolicyConfig, concurrency: int) -> int:
+    """Return how many batches are to be under way at once; no result depends on it.
+
+    Args:
+        config: who acts.
+        concurrency: rollouts in flight, where the policy waits for others.
+    """
+    if not isinstance(config, LocalPolicyConfig):
+        return concurrency
+    return (os.cpu_count() or 1) if config.device == "cpu" else 1
 
 
 @asynccontextmanager
-async def open_policy(config: PolicyConfig) -> AsyncIterator[PolicyFor]:
-    """Yield what gives each rollout its policy.
+async def open_policy(config: PolicyConfig) -> AsyncIterator[Acting]:
+    """Yield who acts.
 
-    A model's client is shared and closed at the end.
+    A model, or a model's client, is shared and closed at the end.
+
+    Raises:
+        PolicyError: a local model or its adapter is not there.
     """
     match config:
         case ScriptedPolicyConfig():
             rates = config.error_rates
-            yield lambda task, seed: ScriptedPolicy(task, rates, seed)
+            yield Acting(
+                policy_of=lambda task, seed: ScriptedPolicy(task, rates, seed), play=_in_turn
+            )
         case OpenAIPolicyConfig():
             shared = OpenAIPolicy(config)
             try:
-                yield lambda _task, _seed: shared
+                yield Acting(policy_of=lambda _task, _seed: shared, play=_in_turn)
             finally:
                 await shared.aclose()
+        case LocalPolicyConfig():
+            # Torch takes seconds to load, and most verbs do without.
+            from loop.policy.local import open_local
+
+            with open_local(config) as local:
+                yield Acting(policy_of=lambda _task, _seed: local.policy, play=local.play)
+
+
+async def _in_turn(rollouts: Sequence[Rollout]) -> Played:
+    return Played([await rollout for rollout in rollouts])

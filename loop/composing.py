@@ -1,21 +1,54 @@
-"""Composing tasks: drafts one after another until enough are certified. A draft is the unit."""
+"""Composing tasks: drafts one after another until enough are certified. A draft is the unit.
+
+Drafts are looked at in order, however many are made at once: those beyond the last that is needed
+are given up unseen.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
 
 from components.errors import ConfigError
-from components.records.base import to_json
+from components.records.base import Record, to_json
 from components.records.frozen import FrozenDict
 from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
 from components.task.compose import ComposedTask, compose_task
+from components.task.config import TaskConfig
+from loop.compute.jobs import Job, Work
 from loop.context import RoundContext
 
 DUPLICATE = "duplicate"
+
+
+class Ground(Record):
+    """What all drafts share."""
+
+    system: System
+    """Services, and no tasks."""
+    settings: TaskConfig
+
+
+class Draft(Record):
+    """One draft to be made."""
+
+    seed: int
+
+
+@asynccontextmanager
+async def _open(shared: Ground) -> AsyncIterator[Callable[[Draft], Work]]:
+    async def compose(draft: Draft) -> dict[str, Any]:
+        return _as_json(compose_task(shared.system, shared.settings, draft.seed))
+
+    yield compose
+
+
+COMPOSE = Job(name="compose", shared=Ground, unit=Draft, open=_open)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +75,41 @@ def compose_tasks(context: RoundContext, stage: str, system: System, missing: in
     """
     units = context.folder.units
     done = units.done(stage)
-    bare = system.model_copy(update={"tasks": FrozenDict()})
+    ground = Ground(
+        system=system.model_copy(update={"tasks": FrozenDict()}), settings=context.config.task
+    )
     base = context.number * 1_000_000 + context.config.seed * 1_000_003
+    most = missing * context.config.task.max_drafts_per_task
+    keys = {f"{number:06d}": Draft(seed=base + number) for number in range(most)}
     added: list[ComposedTask] = []
     seen = {task.instruction for task in system.tasks.values()}
     rejected: Counter[str] = Counter()
     drafted = 0
-    while len(added) < missing:
-        if drafted >= missing * context.config.task.max_drafts_per_task:
-            raise ConfigError(_too_few(len(added), missing, drafted, rejected))
-        key = f"{drafted:06d}"
-        if key not in done:
-            drawn = compose_task(bare, context.config.task, base + drafted)
-            done[key] = _as_json(drawn)
-            units.put(stage, key, done[key])
-        draft = _from_json(done[key])
-        drafted += 1
-        if isinstance(draft, RejectedDraft):
-            rejected[draft.reason] += 1
-        elif draft.task.instruction in seen or draft.task.task_id in system.tasks:
-            rejected[DUPLICATE] += 1
-        else:
-            seen.add(draft.task.instruction)
-            added.append(draft)
-            context.console.progress(stage, len(added), missing)
-    return Composed(_with_tasks(system, added), drafted, dict(sorted(rejected.items())))
+    wanted = ((key, draft) for key, draft in keys.items() if key not in done)
+    with closing(context.pool.map(COMPOSE, ground, wanted)) as results:
+        for key in keys:
+            if len(added) >= missing:
+                break
+            if key not in done:
+                _, done[key] = next(results)
+                units.put(stage, key, done[key])
+            draft = _from_json(done[key])
+            drafted += 1
+            if isinstance(draft, RejectedDraft):
+                rejected[draft.reason] += 1
+            elif draft.task.instruction in seen or draft.task.task_id in system.tasks:
+                rejected[DUPLICATE] += 1
+            else:
+                seen.add(draft.task.instruction)
+                added.append(draft)
+                context.console.progress(stage, len(added), missing)
+    if len(added) < missing:
+        raise ConfigError(_too_few(len(added), missing, drafted, rejected))
+    return Composed(with_tasks(system, added), drafted, dict(sorted(rejected.items())))
 
 
-def _with_tasks(system: System, added: list[ComposedTask]) -> System:
+def with_tasks(system: System, added: list[ComposedTask]) -> System:
+    """Return the system with further tasks, each with its rubric and certificate."""
     tasks = {item.task.task_id: item.task for item in added}
     rubrics = {item.task.task_id: item.rubric for item in added}
     certificates = {item.task.task_id: item.certificate for item in added}

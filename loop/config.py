@@ -10,15 +10,17 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from attribution.config import AttributionConfig, FaultsConfig
+from attribution.config import AttributionConfig, FaultsConfig, NoFaults
 from components.environment.config import EnvironmentConfig
 from components.evaluator.config import EvaluatorConfig
 from components.harness.config import HarnessConfig
 from components.records.config import Config
 from components.task.config import TaskConfig
+from loop.compute.config import ComputeConfig
 from loop.policy.config import PolicyConfig
+from loop.train.config import GoldConfig, HeldOutConfig, NoTraining, TrainingConfig
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 STORE_FOLDER = "store"
@@ -40,7 +42,10 @@ def _check_run_name(name: str) -> str:
 
 
 RunName = Annotated[str, BeforeValidator(_number_as_text), AfterValidator(_check_run_name)]
+TextId = Annotated[str, BeforeValidator(_number_as_text), Field(min_length=1)]
 Scale = Literal["smoke", "small", "full"]
+SUBJECTS = ("rollout", "task", "service", "patch")
+"""What `show` can show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +108,8 @@ class RunConfig(Config):
     """One dial for sizes left null: smoke 6 tasks x 2 rollouts, small 32 x 4, full 200 x 8."""
     out: str | None
     """File that the round's summary is also written to, as JSON; null: none."""
+    dry_run: bool
+    """true: run and write nothing, and say what the round would do."""
     environment: EnvironmentConfig
     """Services."""
     task: TaskConfig
@@ -119,8 +126,21 @@ class RunConfig(Config):
     """Blame and repair."""
     faults: FaultsConfig
     """Defects that are planted on purpose."""
+    train: TrainingConfig
+    """What the policy learns from the round."""
+    compute: ComputeConfig
+    """Who does the work; changes no result."""
     tracking: TrackingConfig
     """Where metrics go."""
+
+    @model_validator(mode="after")
+    def _what_learns_is_here(self) -> RunConfig:
+        if self.train.kind != "none" and self.policy.kind != "local":
+            raise ValueError(
+                f"train={self.train.kind} needs a policy whose weights are here (got "
+                f"policy={self.policy.kind}); set policy=local or train=none"
+            )
+        return self
 
 
 def sizes_of(config: RunConfig) -> Sizes:
@@ -143,3 +163,133 @@ class BenchConfig(Config):
     """Seed of everything that is drawn."""
     out: str | None
     """File that the result is also written to, as JSON; null: none."""
+
+
+class CompareConfig(Config):
+    """Keys of `compare`."""
+
+    paths: tuple[str, ...] = Field(min_length=1)
+    """Folders of runs (the last finished round counts) or rounds; the words after `compare`."""
+    out: str | None
+    """File that the comparison is also written to, as JSON; null: none."""
+
+
+class DoctorConfig(Config):
+    """Keys of `doctor`."""
+
+    runs_dir: str = Field(min_length=1)
+    """Folder of runs whose disk and rounds are looked at."""
+    policy: PolicyConfig
+    """Who is to act: what this policy needs must be there."""
+    tracking: TrackingConfig
+    """Where metrics are to go."""
+
+
+class ShowConfig(Config):
+    """Keys of `show`; exactly one of rollout, task, service and patch is given."""
+
+    rollout: TextId | None
+    """Rollout to show turn by turn."""
+    task: TextId | None
+    """Task to show: instruction, walk, gold, rubric, certificate."""
+    service: TextId | None
+    """Service to show: its tools and reactions."""
+    patch: TextId | None
+    """Patch to show: what it changes, its replays, what became of it."""
+    run: RunName
+    """Name of the run."""
+    runs_dir: str = Field(min_length=1)
+    """Folder of all runs."""
+    round: int | None = Field(ge=0)
+    """Round to look into; null: the last that is finished."""
+    stage: Literal["rollout", "reeval"]
+    """Pass that a rollout is shown of: before or after the patches of its round."""
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> ShowConfig:
+        given = [name for name in SUBJECTS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"show needs exactly one of {', '.join(SUBJECTS)} (got {', '.join(given) or 'none'}"
+                f"); write python -m loop show {given[0] if given else 'task'}=ID"
+            )
+        return self
+
+
+class EvaluateConfig(Config):
+    """Keys of `evaluate`."""
+
+    run: RunName
+    """Name of the run: its folder under `runs_dir`. In a sweep, each job adds 8 digits to it."""
+    runs_dir: str = Field(min_length=1)
+    """Folder of all runs and of the store that they share."""
+    seed: int = Field(ge=0)
+    """Seed of everything that is drawn; with the same keys of `task`, the same tasks."""
+    out: str | None
+    """File that the result is also written to, as JSON; null: none."""
+    environment: EnvironmentConfig
+    """Services."""
+    task: TaskConfig
+    """Tasks; count has no effect."""
+    held_out: HeldOutConfig
+    """Tasks that no policy is trained on."""
+    harness: HarnessConfig
+    """Overrides of the seed harness."""
+    evaluator: EvaluatorConfig
+    """Reward."""
+    policy: PolicyConfig
+    """Who acts."""
+    rollout: RolloutConfig
+    """How rollouts are run; group_size null: one of each task."""
+    compute: ComputeConfig
+    """Who does the work; changes no result."""
+
+
+class TrainConfig(EvaluateConfig):
+    """Keys of `train`."""
+
+    gold: GoldConfig
+    """What is learned from."""
+    train: TrainingConfig
+    """How it is learned."""
+    curve: tuple[int, ...] = Field(min_length=1)
+    """Numbers of trajectories, rising, after each of which the policy is kept and measured (0: as
+    it is now); what is trained ends with the last. More than there are: passes over them again."""
+
+    @model_validator(mode="after")
+    def _is_a_training(self) -> TrainConfig:
+        if self.train.kind == "none" or self.policy.kind != "local":
+            raise ValueError(
+                f"the verb train needs policy=local and a method (got policy={self.policy.kind} "
+                f"train={self.train.kind}); set policy=local train=sft"
+            )
+        if list(self.curve) != sorted(set(self.curve)) or self.curve[0] < 0:
+            raise ValueError(
+                f"curve must rise from 0 or more (got {list(self.curve)}); set 'curve=[0,100]'"
+            )
+        return self
+
+
+def as_round(config: EvaluateConfig) -> RunConfig:
+    """Return the configuration of a round without growth, blame and training, for its rollouts."""
+    group_size = config.rollout.group_size
+    return RunConfig(
+        run=config.run,
+        runs_dir=config.runs_dir,
+        round=0,
+        seed=config.seed,
+        scale="smoke",
+        out=config.out,
+        dry_run=False,
+        environment=config.environment,
+        task=config.task,
+        harness=config.harness,
+        evaluator=config.evaluator,
+        policy=config.policy,
+        rollout=config.rollout.model_copy(update={"group_size": group_size or 1}),
+        attribution=AttributionConfig(audit_share=0.0, patches_per_mode=1),
+        faults=NoFaults(kind="none"),
+        train=NoTraining(kind="none"),
+        compute=config.compute,
+        tracking=NoTracking(kind="none"),
+    )

@@ -24,6 +24,7 @@ _EXPECTED = {
     "model_type": "must be a group of keys",
     "model_attributes_type": "must be a group of keys",
     "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
 }
 _BOUNDS = {
     "greater_than_equal": (">=", "ge"),

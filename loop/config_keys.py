@@ -89,6 +89,7 @@ def verb_help(
     """
     keys = [key for key in keys_of(model) if key.name != verb.subject_key]
     subject = f" {{{','.join(verb.subjects)}}}" if verb.subjects else ""
+    subject += f" {verb.words_key.upper()}..." if verb.words_key else ""
     lines = [f"usage: python -m loop {verb.name}{subject} [key=value ...] [-m] [--cfg job]", ""]
     lines += [description.strip(), ""]
     groups = [key for key in keys if key.choices]
@@ -97,7 +98,7 @@ def verb_help(
         for key in groups:
             default = str(defaults[key.name])
             choices = [default, *(choice for choice in key.choices if choice != default)]
-            lines.append(f"  {key.name:<12}{' | '.join(choices):<22}{key.meaning}")
+            lines.append(f"  {key.name:<12}{' | '.join(choices):<28}{key.meaning}")
         lines.append("")
     lines.append("keys (key=value):")
     heading = ""
@@ -107,7 +108,8 @@ def verb_help(
         heading = key.choice
         if not key.is_section:
             indent = "    " if key.choice else "  "
-            lines += _key_lines(indent, f"{key.name}={_shown(defaults.get(key.name))}", key.meaning)
+            default = defaults.get(f"{key.choice} {key.name}", defaults.get(key.name))
+            lines += _key_lines(indent, f"{key.name}={_shown(default)}", key.meaning)
     lines += [
         "",
         "flags:",

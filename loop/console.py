@@ -34,7 +34,9 @@ class Console:
         self._width = 0
         """Characters of the live line that is on the screen; 0 when there is none."""
 
-    def progress(self, stage: str, done: int, total: int, passed: int | None = None) -> None:
+    def progress(
+        self, stage: str, done: int, total: int, passed: int | None = None, note: str = ""
+    ) -> None:
         """Show how far a stage is.
 
         Args:
@@ -42,6 +44,7 @@ class Console:
             done: units that are done.
             total: units that there are.
             passed: units that passed; None where passing means nothing.
+            note: what else there is to say of it, in a few words.
         """
         now = self._clock()
         is_new = stage != self._stage
@@ -56,7 +59,8 @@ class Console:
         seconds = now - self._started
         text = f"{stage:<10} {done}/{total}"
         text += "" if passed is None else f"  passed {passed}"
-        self._show(f"{text}  {seconds:.1f} s", is_last=is_last)
+        text += f"  {seconds:.1f} s"
+        self._show(f"{text}  {note}" if note else text, is_last=is_last)
 
     def line(self, text: str) -> None:
         """Write one whole line, above the live line's place."""

@@ -1,4 +1,4 @@
-"""What every stage of a round is given: the open folder, the configuration, and the console."""
+"""What every stage of a round is given: folder, configuration, console, and who does the work."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from components.records.base import to_json
 from components.records.system import System
+from loop.compute.pool import Pool
 from loop.config import RunConfig
 from loop.console import Console
 from loop.ledger import RoundFolder, load_system, save_system
@@ -21,6 +22,7 @@ class RoundContext:
     config: RunConfig
     folder: RoundFolder
     console: Console
+    pool: Pool
 
     def keep(self, system: System) -> dict[str, Any]:
         """Keep a system in the store and return its version as JSON, for a stage's result."""

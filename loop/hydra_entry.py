@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 import hydra
 from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -42,27 +43,36 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 """Beside the `loop` package, in a checkout and in an installation; a `conf` in the working
 directory is not ours."""
 
-NAMING_EXCEPT = frozenset({"run", "runs_dir", "out", "round"})
+NAMING_EXCEPT = frozenset({"run", "runs_dir", "out", "round", "dry_run"})
 """Keys that do not enter the name of a sweep's job: all rounds of one setting share a run
 folder."""
 
-Command = Callable[[Any], None]
-"""`main(config)` of a module in `loop.commands`."""
+Command = Callable[[Any], int | None]
+"""`main(config)` of a module in `loop.commands`; None is exit status 0."""
 
 
-def run_verb(verb: Verb, arguments: list[str], command: Command | None = None) -> int:
+def run_verb(
+    verb: Verb,
+    arguments: list[str],
+    command: Command | None = None,
+    *,
+    words: Sequence[str] = (),
+) -> int:
     """Run one verb under Hydra and return the exit status.
 
     Args:
         verb: the verb.
         arguments: overrides and Hydra's flags.
         command: what takes the configuration; None: `main` of the verb's module in `loop.commands`.
+        words: the value of the verb's `words_key`; empty: what the overrides say.
 
     Raises:
         UserError: the command line or the configuration is wrong, or the command said so.
     """
     model: type[Config] = getattr(loop.config, verb.config)
     defaults = default_values(verb, model)
+    if words:
+        arguments = [_list_override(verb.words_key, words), *arguments]
     arguments = _with_info_spelled_out(arguments)
     flags = _parse_flags(arguments)
     if flags.help:
@@ -83,7 +93,7 @@ def run_verb(verb: Verb, arguments: list[str], command: Command | None = None) -
             raise
         raise ConfigError(explain_composition(error, flags.overrides, keys)) from error
     job.raise_failures()
-    return 0
+    return job.status
 
 
 def load_config(values: dict[str, Any], model: type[Config], defaults: dict[str, Any]) -> Config:
@@ -108,7 +118,11 @@ def load_config(values: dict[str, Any], model: type[Config], defaults: dict[str,
 
 
 def default_values(verb: Verb, model: type[Config]) -> dict[str, Any]:
-    """Return the default of every dotted key, of each choice too, read from `conf/`."""
+    """Return the default of every dotted key, read from `conf/`.
+
+    A key that only some choices of a group have is there twice: by its name, and by choice and name
+    (`policy=openai policy.model`).
+    """
     primary = _yaml(CONF / f"{verb.name}.yaml")
     groups = {
         name: choice
@@ -121,7 +135,9 @@ def default_values(verb: Verb, model: type[Config]) -> dict[str, Any]:
     for key in keys_of(model):
         if key.choices:
             for choice in key.choices:
-                values.update(_flat(_yaml(CONF / key.name / f"{choice}.yaml"), f"{key.name}."))
+                # Two choices may have a key of one name (`policy.model`), each with its default.
+                for name, value in _flat(_yaml(CONF / key.name / f"{choice}.yaml"), f"{key.name}."):
+                    values[name] = values[f"{key.name}={choice} {name}"] = value
             values[key.name] = groups[key.name]
     return values
 
@@ -148,6 +164,8 @@ class _Job:
         self._count = 0
         self._is_sweep = False
         self._failures: list[UserError] = []
+        self.status = 0
+        """The largest exit status of the jobs."""
 
     @property
     def has_begun(self) -> bool:
@@ -169,7 +187,7 @@ class _Job:
                 name = plain.get("run", "")
                 print(f"sweep job {number}: {' '.join(overrides)} -> {name}", flush=True)
             config = load_config(plain, self._model, self._defaults)
-            (self._command or _command_of(self._verb))(config)
+            self.status = max(self.status, (self._command or _command_of(self._verb))(config) or 0)
         except OmegaConfBaseException as error:
             self._keep(ConfigError(_explain_value(error)), f"{number} ({' '.join(overrides)})")
         except UserError as error:
@@ -196,6 +214,15 @@ class _Job:
         if self._is_sweep:
             line = " ".join(str(error).split())
             print(f"selvage: sweep job {job}: {line}", file=sys.stderr)
+
+
+def _list_override(key: str, words: Sequence[str]) -> str:
+    """Return an override whose value is a list of texts, whatever is in them."""
+    quoted = [
+        QuotedString(text=word.replace("${", "\\${"), quote=Quote.single).with_quotes()
+        for word in words
+    ]
+    return f"{key}=[{','.join(quoted)}]"
 
 
 def _with_info_spelled_out(arguments: list[str]) -> list[str]:

@@ -122,28 +122,64 @@ class Ledger:
             LedgerError: an earlier round is not finished, the round started with another
                 configuration, or a file is damaged. Nothing is changed.
         """
-        self.refuse_gap(number)
-        self._refuse_broken_chain(number - 1)
-        parent = self.manifest(number - 1) if number else None
-        if number and (parent is None or parent.status != "finished"):
-            raise LedgerError(
-                f"round {number} cannot start: round 0 of run '{self.run}' is not finished; "
-                "run +round=0 first"
-            )
+        manifest = self.check_round(number, config)
         path = self.round_path(number)
-        manifest = self.manifest(number)
-        parent_hash = None if parent is None else hash_record(parent)
-        if manifest is None or not self._has_begun(path, manifest):
-            manifest = self._first_manifest(number, config, parent, parent_hash)
+        if manifest is None:
+            manifest = self._first_manifest(number, config)
             write_file(path / "config.json", pretty_json(to_json(config)), point="config")
             write_sealed(path / "manifest.json", manifest, point="manifest")
-        else:
-            self._refuse_changed_config(number, manifest, config)
-        self._refuse_broken_chain(number)
         for leftover in path.glob(".*.tmp"):  # of a process that was killed while it wrote
             leftover.unlink()
         with UnitLog(path / "units.sqlite") as units:
             yield RoundFolder(path, self.store, manifest, units)
+
+    def check_round(self, number: int, config: Record) -> Manifest | None:
+        """Return the manifest of a round that has begun, or None; writes nothing.
+
+        Args:
+            number: the round.
+            config: the whole configuration.
+
+        Raises:
+            LedgerError: `open_round` would refuse this round with this configuration.
+        """
+        self.refuse_gap(number)
+        self.refuse_broken_chain(number - 1)
+        if number and not self.is_finished(number - 1):
+            raise LedgerError(
+                f"round {number} cannot start: round 0 of run '{self.run}' is not finished; "
+                "run +round=0 first"
+            )
+        manifest = self.manifest(number)
+        if manifest is None or not self._has_begun(self.round_path(number), manifest):
+            return None
+        self._refuse_changed_config(number, manifest, config)
+        self.refuse_broken_chain(number)
+        return manifest
+
+    @contextmanager
+    def read_round(self, number: int) -> Iterator[RoundFolder]:
+        """Look into a round that has begun, finished or not; nothing is written, nor locked.
+
+        Raises:
+            LedgerError: the round is not there, or a file of it is damaged.
+        """
+        path, manifest = self.round_path(number), self.manifest(number)
+        if manifest is None or not (path / "units.sqlite").exists():
+            raise LedgerError(f"{path} holds no round; run +round={number} first")
+        with UnitLog(path / "units.sqlite", read_only=True) as units:
+            yield RoundFolder(path, self.store, manifest, units)
+
+    def config_of(self, number: int) -> dict[str, Any]:
+        """Return the configuration that a round started with.
+
+        Raises:
+            LedgerError: it is missing, or not what the round started with.
+        """
+        manifest = self.manifest(number)
+        if manifest is None:
+            raise damaged(self.round_path(number), "there is no manifest.json")
+        return self._config_of(number, manifest)
 
     @staticmethod
     def _has_begun(path: Path, manifest: Manifest) -> bool:
@@ -152,11 +188,15 @@ class Ledger:
             return True
         if not (path / "units.sqlite").exists():
             return False
-        with UnitLog(path / "units.sqlite") as units:
+        with UnitLog(path / "units.sqlite", read_only=True) as units:
             return not units.is_empty
 
-    def _refuse_broken_chain(self, last: int) -> None:
-        """Raise when a round up to `last` was made after another one than stands before it."""
+    def refuse_broken_chain(self, last: int) -> None:
+        """Raise when a round up to `last` was made after another one than stands before it.
+
+        Raises:
+            LedgerError: names the round.
+        """
         for number in range(1, last + 1):
             manifest, parent = self.manifest(number), self.manifest(number - 1)
             if manifest and parent and manifest.parent != hash_record(parent):
@@ -183,16 +223,15 @@ class Ledger:
                 f"use the old values, or give run= another name"
             )
 
-    def _first_manifest(
-        self, number: int, config: Record, parent: Manifest | None, parent_hash: str | None
-    ) -> Manifest:
+    def _first_manifest(self, number: int, config: Record) -> Manifest:
         body = to_json(config)
+        parent = self.manifest(number - 1) if number else None
         changes: tuple[Change, ...] = ()
         if parent is not None:
             changes = config_changes(self._config_of(number - 1, parent), body)
         return Manifest(
             round=number,
-            parent=parent_hash,
+            parent=None if parent is None else hash_record(parent),
             seed=int(body.get("seed", 0)),
             config=settings_hash(body),
             config_changes=changes,
@@ -226,9 +265,13 @@ class RoundFolder:
         return None if record is None else self.store.get(record.result)
 
     def earlier_result(self, number: int, name: str) -> Any:
-        """Return the result of a stage of an earlier, or this, finished round of the run."""
+        """Return the result of a stage of an earlier, or this, finished round of the run.
+
+        None when the round had no such stage.
+        """
         manifest = read_sealed(self.earlier_path(number) / "manifest.json", Manifest)
-        return self.store.get(next(item.result for item in manifest.stages if item.name == name))
+        record = next((item for item in manifest.stages if item.name == name), None)
+        return None if record is None else self.store.get(record.result)
 
     def earlier_path(self, number: int) -> Path:
         """Return the folder of another round of the run."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from pydantic import ValidationError
 
@@ -29,7 +29,9 @@ NO_EFFECT = (
     "runs_dir",
     "round",
     "out",
+    "dry_run",
     "tracking",
+    "compute",
     "rollout.concurrency",
     "policy.base_url",
     "policy.api_key_env",
@@ -108,7 +110,7 @@ def read_sealed(path: Path, model: type[RecordT]) -> RecordT:
 
 def config_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
     """Return the keys that differ between two configurations and can change results, in order."""
-    before, after = dict(_flat(old)), dict(_flat(new))
+    before, after = dict(flat_keys(old)), dict(flat_keys(new))
     return tuple(
         Change(key=key, old=before.get(key, _ABSENT), new=after.get(key, _ABSENT))
         for key in sorted(before.keys() | after.keys())
@@ -118,7 +120,7 @@ def config_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Chan
 
 def settings_hash(config: Mapping[str, Any]) -> str:
     """Return the hash of what can change results in a configuration."""
-    kept = {key: value for key, value in _flat(config) if not _has_no_effect(key)}
+    kept = {key: value for key, value in flat_keys(config) if not _has_no_effect(key)}
     return content_hash(kept)
 
 
@@ -139,25 +141,49 @@ def locked(path: Path, run: str) -> Iterator[None]:
             f"run '{run}' cannot be written ({error}); set runs_dir to a folder that can be written"
         ) from error
     with opened as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            raise LedgerError(
-                f"run '{run}' is being driven by process {holder}; wait until it ends, or give "
-                "run= another name"
-            ) from None
+        _take_lock(file, fcntl.LOCK_EX, run)
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
         yield
 
 
-def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def refuse_locked(path: Path, run: str) -> None:
+    """Raise what `locked` would raise now, and change nothing.
+
+    Raises:
+        LedgerError: another process drives this run, or its folder cannot be written.
+    """
+    if path.exists():
+        with path.open(encoding="ascii") as file:
+            _take_lock(file, fcntl.LOCK_SH, run)
+    folder = path.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise LedgerError(
+            f"run '{run}' cannot be written (under {folder}); set runs_dir to a folder that can "
+            "be written"
+        )
+
+
+def _take_lock(file: TextIO, kind: int, run: str) -> None:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "unknown"
+        raise LedgerError(
+            f"run '{run}' is being driven by process {holder}; wait until it ends, or give "
+            "run= another name"
+        ) from None
+
+
+def flat_keys(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted keys of a configuration with their values, in order."""
     if isinstance(value, Mapping) and value:
         for key in sorted(value):
-            yield from _flat(value[key], f"{prefix}.{key}" if prefix else str(key))
+            yield from flat_keys(value[key], f"{prefix}.{key}" if prefix else str(key))
     else:
         yield prefix, value
 

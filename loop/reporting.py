@@ -1,4 +1,4 @@
-"""The last stage: figures to `summary.json`, a page to `report.html`, the same to tracking.
+"""The last stage: figures to `summary.json`, a page to `report.html`.
 
 Everything is derived from what the round has recorded. This is the only place that reads which
 faults were planted.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from attribution.records import Decision
@@ -39,16 +39,24 @@ from loop.summary import (
     ServiceCounts,
     TaskCounts,
     ToolCounts,
+    TrainingSummary,
     VerdictCounts,
     pass_rate,
 )
-from loop.tracking import TrackedTable, track_round
 
 SUMMARY = "summary.json"
 REPORT = "report.html"
 
 
-def report_seed(context: RoundContext, seed: SeedRound) -> RoundSummary:
+@dataclass(frozen=True, slots=True)
+class RoundReport:
+    """What the report tells, for whoever tells it elsewhere."""
+
+    summary: RoundSummary
+    score: FaultScore
+
+
+def report_seed(context: RoundContext, seed: SeedRound) -> RoundReport:
     """Write the summary and the page of round 0."""
     system = seed.system
     summary = RoundSummary(
@@ -72,8 +80,8 @@ def report_seed(context: RoundContext, seed: SeedRound) -> RoundSummary:
         patches=PatchCounts(proposed=0, accepted=0, rolled_back=0),
         reeval=None,
     )
-    _write(context, summary, render_seed(summary, system), ())
-    return summary
+    _write(context, summary, render_seed(summary, system))
+    return RoundReport(summary, FaultScore((), ()))
 
 
 def report_round(
@@ -84,8 +92,9 @@ def report_round(
     repaired: Repaired,
     kept: Rolled,
     after: Rolled,
-) -> RoundSummary:
-    """Write the summary, the page and the tracking of a round.
+    training: TrainingSummary | None,
+) -> RoundReport:
+    """Write the summary and the page of a round.
 
     Args:
         context: the open round.
@@ -95,6 +104,7 @@ def report_round(
         repaired: the system after the accepted patches, and every decision.
         kept: the part of the first pass whose tasks are still live, to compare with `after`.
         after: the second pass, on the repaired system.
+        training: what the policy was trained on; None when nothing was trained.
     """
     this = RoundBlame(number=context.number, modes=blamed.modes, decisions=repaired.decisions)
     rounds = (*earlier_blame(context.folder, context.number), this)
@@ -129,10 +139,12 @@ def report_round(
             before=pass_rate([item.passed for item in kept.scored.values()]),
             after=pass_rate([item.passed for item in after.scored.values()]),
         ),
+        sampled_tokens=_sampled_tokens(before),
+        training=training,
     )
     page = render_round(summary, system, before, blamed, repaired, after, score)
-    _write(context, summary, page, _tables(system, before, after, blamed, repaired, score))
-    return summary
+    _write(context, summary, page)
+    return RoundReport(summary, score)
 
 
 def _common(context: RoundContext, before: System, after: System) -> dict[str, Any]:
@@ -147,6 +159,13 @@ def _common(context: RoundContext, before: System, after: System) -> dict[str, A
         "system_after": content_hash(component_versions(after)),
         "seconds": FrozenDict(context.folder.seconds()),
     }
+
+
+def _sampled_tokens(rolled: Rolled) -> int | None:
+    """Return how many tokens the policy sampled; None when it does not give them."""
+    turns = [turn.token_ids for item in rolled.trajectories.values() for turn in item.turns]
+    given = [len(ids) for ids in turns if ids is not None]
+    return sum(given) if given else None
 
 
 def _service_counts(system: System, seed: SeedRound | None) -> ServiceCounts:
@@ -191,77 +210,8 @@ def _verdict_counts(blamed: Blamed) -> VerdictCounts:
     return VerdictCounts(attributed=len(blamed.attributions), **counts)
 
 
-def _tables(
-    system: System,
-    before: Rolled,
-    after: Rolled,
-    blamed: Blamed,
-    repaired: Repaired,
-    score: FaultScore,
-) -> Iterable[TrackedTable]:
-    def passes(rolled: Rolled, task_id: str) -> str:
-        group = [item.passed for item in rolled.scored.values() if item.task_id == task_id]
-        return f"{group.count(True)}/{len(group)}"
-
-    yield TrackedTable(
-        name="tasks",
-        columns=("task", "instruction", "steps", "passed before", "passed after"),
-        rows=[
-            (key, task.instruction, len(task.gold), passes(before, key), passes(after, key))
-            for key, task in system.tasks.items()
-        ],
-    )
-    yield TrackedTable(
-        name="verdicts",
-        columns=("rollout", "decision", "blamed", "place"),
-        rows=[
-            (
-                key,
-                item.verdict.decision.value,
-                ", ".join(blame.party.value for blame in item.verdict.blamed),
-                ", ".join(blame.place for blame in item.verdict.blamed),
-            )
-            for key, item in blamed.attributions.items()
-        ],
-    )
-    yield TrackedTable(
-        name="patches",
-        columns=("patch", "component", "artifact", "accepted", "reason", "operations"),
-        rows=[
-            (
-                item.patch.patch_id,
-                item.patch.component.value,
-                item.patch.artifact,
-                item.acceptance.accepted,
-                item.acceptance.reason,
-                json.dumps([to_json(operation) for operation in item.patch.operations]),
-            )
-            for item in repaired.decisions
-        ],
-    )
-    yield TrackedTable(
-        name="faults",
-        columns=("component", "place", "what", "found", "repaired"),
-        rows=[
-            (
-                item.fault.component.value,
-                item.fault.place,
-                item.fault.reason,
-                item.mode is not None,
-                item.repair is not None,
-            )
-            for item in score.outcomes
-        ],
-    )
-
-
-def _write(
-    context: RoundContext, summary: RoundSummary, page: str, tables: Iterable[TrackedTable]
-) -> None:
+def _write(context: RoundContext, summary: RoundSummary, page: str) -> None:
     folder = context.folder.path
     body = json.dumps(to_json(summary), indent=2, sort_keys=True) + "\n"
     write_file(folder / SUMMARY, body.encode(), point="summary")
     write_file(folder / REPORT, page.encode("utf-8", "backslashreplace"), point="report")
-    line = track_round(context.config, summary, tuple(tables), folder)
-    if line is not None and summary.reeval is not None:
-        context.console.line(line)

@@ -1,39 +1,29 @@
 """Rollouts of a whole system: who plays which task with which seed, and what came of it.
 
-A rollout is the unit: once it is recorded it is never run again, and a broken one is data that
-neither stops nor delays its siblings. What a rollout does depends on its plan alone, never on how
-many run at once.
+A batch is the unit: the rollouts that a local model plays together, or a single one of any other
+policy. Once it is recorded, in one commit, it is never run again, and a broken rollout is data that
+neither stops nor delays its siblings. What a batch does depends on its plans alone, never on how
+many are under way, nor where.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
+import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from components.artifacts import component_versions
-from components.environment.world import build_world
-from components.errors import (
-    BoundaryError,
-    EnvironmentFault,
-    PolicyError,
-    ProviderError,
-    SynthesisError,
-    UserError,
-)
+from components.errors import PolicyError, ProviderError
 from components.evaluator.rubric import score_group
-from components.harness.episode import run_rollout
-from components.harness.policy import Policy, RolloutPlan
-from components.megamcp.session import open_session
 from components.records.base import to_json
-from components.records.frozen import FrozenDict, content_hash
+from components.records.frozen import content_hash
 from components.records.system import System
-from components.records.task import Task
-from components.records.trajectory import Failure, ScoredTrajectory, StopReason, Trajectory
-from loop.build import PolicyFor, open_policy
+from components.records.trajectory import ScoredTrajectory, Trajectory
+from loop.batches import ROLLOUT, Batch, Planned, Stand
+from loop.build import batch_size, batches_at_once
 from loop.config import sizes_of
 from loop.context import RoundContext, live_tasks
+from loop.policy.effort import Effort, added
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +54,7 @@ def roll_out(context: RoundContext, stage: str, system: System) -> Rolled:
     scores = f"{stage}.score"
 
     def compute() -> dict[str, Any]:
-        plans = list(plan_rollouts(context, system))
-        asyncio.run(_run_missing(context, stage, system, plans))
+        _run_missing(context, stage, system)
         _score_missing(context, stage, system)
         return {
             "rollouts": {key: content_hash(body) for key, body in _units(context, stage).items()},
@@ -83,106 +72,95 @@ def roll_out(context: RoundContext, stage: str, system: System) -> Rolled:
     return Rolled(trajectories, {item.rollout_id: item for item in sorted(scored, key=_rollout_id)})
 
 
-def plan_rollouts(context: RoundContext, system: System) -> Iterator[tuple[Task, RolloutPlan]]:
-    """Yield every rollout's plan; seeds depend on run seed, round, task and index alone."""
-    versions = component_versions(system)
+def effort_of(context: RoundContext, stage: str) -> Effort | None:
+    """Return what generation took in a pass; None where no model ran here."""
+    bodies = _units(context, _effort(stage)).values()
+    return added(Effort.model_validate(body) for body in bodies) if bodies else None
+
+
+def plan_batches(context: RoundContext, system: System) -> list[Batch]:
+    """Return every rollout's plan, in order of id, in batches.
+
+    Seeds depend on run seed, round, task and index alone, not on the batch.
+    """
+    plans = []
     for task_id in live_tasks(system):
         for index in range(sizes_of(context.config).group_size):
             name = f"{context.config.seed}:{context.number}:{task_id}:{index}"
-            plan = RolloutPlan(
-                rollout_id=f"{task_id}-{index:02d}",
-                group_index=index,
-                seed=int(content_hash(name)[:12], 16),
-                component_hashes=versions,
+            plans.append(
+                Planned(
+                    rollout_id=f"{task_id}-{index:02d}",
+                    task_id=task_id,
+                    group_index=index,
+                    seed=int(content_hash(name)[:12], 16),
+                )
             )
-            yield system.tasks[task_id], plan
+    size = batch_size(context.config.policy)
+    starts = range(0, len(plans), size)
+    return [Batch(rollouts=tuple(plans[start : start + size])) for start in starts]
 
 
-async def _run_missing(
-    context: RoundContext, stage: str, system: System, plans: list[tuple[Task, RolloutPlan]]
-) -> None:
-    """Run what is not recorded yet, `rollout.concurrency` at once, each recorded as it ends.
+def _run_missing(context: RoundContext, stage: str, system: System) -> None:
+    """Play the batches that are not recorded yet; each is recorded as it ends.
 
-    What the policy's endpoint broke is recorded last, and only if it answered some rollout of this
-    pass: an endpoint that answers nothing stops the round, and costs it nothing.
+    A batch in which the policy's endpoint broke every rollout is recorded last, and only if the
+    endpoint answered some rollout of this pass: one that answers nothing stops the round, and costs
+    it nothing.
     """
-    done = _units(context, stage)
-    broken: dict[str, Trajectory] = {}
-    missing = [(task, plan) for task, plan in plans if plan.rollout_id not in done]
-    waiting, finished = iter(missing), len(plans) - len(missing)
-    context.console.progress(stage, finished, len(plans))
-
-    async def work(make_policy: PolicyFor) -> None:
-        nonlocal finished
-        for task, plan in waiting:
-            trajectory = await _one_rollout(system, task, plan, make_policy(task, plan.seed))
-            if _is_unanswered(trajectory):
-                broken[plan.rollout_id] = trajectory
+    units, config = context.folder.units, context.config
+    batches = plan_batches(context, system)
+    done = set(units.keys(stage))
+    missing = [batch for batch in batches if not done.issuperset(_ids(batch))]
+    total = sum(len(batch.rollouts) for batch in batches)
+    finished = total - sum(len(batch.rollouts) for batch in missing)
+    context.console.progress(stage, finished, total)
+    started, efforts = time.perf_counter(), list[Effort]()
+    broken: dict[str, Any] = {}
+    stand = Stand(system=system, policy=config.policy)
+    named = ((batch.rollouts[0].rollout_id, batch) for batch in missing)
+    at_once = min(batches_at_once(config.policy, config.rollout.concurrency), len(batches))
+    with closing(context.pool.as_done(ROLLOUT, stand, named, concurrency=at_once)) as played:
+        for key, body in played:
+            bodies = {item["rollout_id"]: item for item in body["trajectories"]}
+            if all(_is_unanswered(item) for item in bodies.values()):
+                broken.update(bodies)
             else:
-                context.folder.units.put(stage, plan.rollout_id, to_json(trajectory))
-            finished += 1
-            context.console.progress(stage, finished, len(plans))
-
-    workers = min(context.config.rollout.concurrency, len(plans))
-    try:
-        async with open_policy(context.config.policy) as make_policy, asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work(make_policy))
-    except BaseExceptionGroup as errors:
-        # What the user can mend (a full disk) is told once, not once a worker inside a group.
-        for error in errors.exceptions:
-            if isinstance(error, UserError):
-                raise error from None
-        raise
-    if broken and len(broken) == len(plans):
-        first = broken[min(broken)].failure
-        assert first is not None
+                units.put_many(stage, bodies)
+            if body["effort"] is not None:
+                units.put(_effort(stage), key, body["effort"])
+                efforts.append(Effort.model_validate(body["effort"]))
+            finished += len(bodies)
+            note = _speed(efforts, time.perf_counter() - started)
+            context.console.progress(stage, finished, total, note=note)
+    if broken and len(broken) == total:
+        first = broken[min(broken)]["failure"]
         raise PolicyError(
-            f"the policy answered none of {len(plans)} rollouts ({first.message}); mend the "
-            "endpoint or policy.base_url and give the same command again: nothing is lost"
+            f"the policy answered none of {total} rollouts ({first['message']}); mend that (an "
+            "endpoint is policy.base_url) and give the same command again: nothing is lost"
         )
-    for key, trajectory in sorted(broken.items()):
-        context.folder.units.put(stage, key, to_json(trajectory))
+    if broken:
+        units.put_many(stage, broken)
 
 
-def _is_unanswered(trajectory: Trajectory) -> bool:
-    failure = trajectory.failure
-    return failure is not None and failure.boundary == ProviderError.boundary_name
+def _speed(efforts: list[Effort], seconds: float) -> str:
+    if not efforts:
+        return ""
+    total = added(efforts)
+    rate = total.sampled_tokens / seconds
+    return f"{rate:.0f} tokens/s, {total.model_share:.0%} of the time in the model"
 
 
-async def _one_rollout(system: System, task: Task, plan: RolloutPlan, policy: Policy) -> Trajectory:
-    try:
-        world = build_world(system, task.world)
-    except BoundaryError as error:
-        return _without_world(system, task, plan, policy, error)
-    session = open_session(world, None, plan.rollout_id)
-    return await run_rollout(system, world, task, policy, plan, session)
+def _ids(batch: Batch) -> list[str]:
+    return [item.rollout_id for item in batch.rollouts]
 
 
-def _without_world(
-    system: System, task: Task, plan: RolloutPlan, policy: Policy, error: BoundaryError
-) -> Trajectory:
-    """Return the record of a rollout whose world cannot be built: data, as any broken rollout."""
-    boundary = SynthesisError.boundary_name
-    try:
-        build_world(system, task.world.model_copy(update={"overrides": FrozenDict()}))
-    except BoundaryError:  # not the task's own changes: the services themselves
-        boundary = EnvironmentFault.boundary_name
-    return Trajectory(
-        rollout_id=plan.rollout_id,
-        task_id=task.task_id,
-        group_index=plan.group_index,
-        seed=plan.seed,
-        simulated=policy.simulated,
-        component_hashes=plan.component_hashes,
-        system_text="",
-        user_text="",
-        turns=(),
-        stop_reason=StopReason.FAILURE,
-        failure=Failure(boundary=boundary, message=str(error)),
-        initial_state="",
-        final_state="",
-    )
+def _effort(stage: str) -> str:
+    return f"{stage}.effort"
+
+
+def _is_unanswered(trajectory: dict[str, Any]) -> bool:
+    failure = trajectory["failure"]
+    return failure is not None and failure["boundary"] == ProviderError.boundary_name
 
 
 def _score_missing(context: RoundContext, stage: str, system: System) -> None:

@@ -6,7 +6,9 @@
     attribute  every failure and the audited successes -> evidence -> verdict
     repair     failure modes -> candidate patches -> kept or rolled back by replay
     reeval     the same tasks and seeds on the repaired system
-    report     summary, page, tracking
+    train      the policy learns from what passed; the next round plays with what it became
+    report     summary, page
+    track      the same, and the data, to W&B; only once the round is finished
 
 A finished stage is read back, never run again; inside a stage the same holds for each unit.
 """
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop.blame import attribute
+from loop.compute.pool import Pool, open_pool
 from loop.config import RunConfig
 from loop.console import Console
 from loop.context import RoundContext, live_tasks
@@ -28,6 +31,9 @@ from loop.rollouts import roll_out
 from loop.seed_round import build_seed
 from loop.services import check_settings
 from loop.summary import RoundSummary
+from loop.tracked_round import track, track_seed
+from loop.tracking import is_to_be_tracked
+from loop.train.stage import train_policy, with_trained_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +67,31 @@ def evolve(config: RunConfig, console: Console) -> RoundResult:
     ledger = Ledger(Path(config.runs_dir), config.run)
     number = ledger.next_round() if config.round is None else config.round
     ledger.refuse_gap(number)
-    with ledger.locked():
+    with ledger.locked(), open_pool(config.compute, console.line) as pool:
         if number == 0 or not ledger.is_finished(0):
-            result = _run_seed_round(ledger, config, console)
-        return _run_round(ledger, number, config, console) if number else result
+            result = _run_seed_round(ledger, config, console, pool)
+        return _run_round(ledger, number, config, console, pool) if number else result
 
 
-def _run_seed_round(ledger: Ledger, config: RunConfig, console: Console) -> RoundResult:
+def _run_seed_round(ledger: Ledger, config: RunConfig, console: Console, pool: Pool) -> RoundResult:
     with ledger.open_round(0, config) as folder:
-        was_finished = _has_ended(folder)
+        was_finished = _has_ended(folder, config)
         if not was_finished:
-            context = RoundContext(0, config, folder, console)
+            context = RoundContext(0, config, folder, console, pool)
             seed = build_seed(context)
-            report_seed(context, seed)
+            report = report_seed(context, seed)
             folder.finish()
+            track_seed(context, report, seed.system)
         return RoundResult(0, folder.path, was_finished)
 
 
-def _run_round(ledger: Ledger, number: int, config: RunConfig, console: Console) -> RoundResult:
+def _run_round(
+    ledger: Ledger, number: int, config: RunConfig, console: Console, pool: Pool
+) -> RoundResult:
     with ledger.open_round(number, config) as folder:
-        was_finished = _has_ended(folder)
+        was_finished = _has_ended(folder, config)
         if not was_finished:
-            context = RoundContext(number, config, folder, console)
+            context = with_trained_policy(RoundContext(number, config, folder, console, pool))
             warn_of_keys_without_effect(context)
             start = load_system(folder.store, folder.system_version())
             system = grow(context, start)
@@ -90,16 +99,23 @@ def _run_round(ledger: Ledger, number: int, config: RunConfig, console: Console)
             blamed = attribute(context, system, before)
             repaired = repair(context, system, before, blamed)
             after = roll_out(context, "reeval", repaired.system)
+            trained = train_policy(context, repaired.system, after)
             kept = before.only(live_tasks(repaired.system))
-            report_round(context, system, before, blamed, repaired, kept, after)
+            report = report_round(context, system, before, blamed, repaired, kept, after, trained)
             folder.finish()
+            track(context, report, system, before, blamed, repaired, after)
         return RoundResult(number, folder.path, was_finished)
 
 
-def _has_ended(folder: RoundFolder) -> bool:
-    """Return whether nothing is left to do; a report that is gone or broken is written again."""
+def _has_ended(folder: RoundFolder, config: RunConfig) -> bool:
+    """Return whether nothing is left to do.
+
+    A report that is gone or broken is written again; what could not be logged is tried again.
+    """
     try:
         RoundSummary.model_validate_json((folder.path / SUMMARY).read_bytes())
     except (OSError, ValueError):
         return False
-    return folder.is_finished and (folder.path / REPORT).exists()
+    if not folder.is_finished or not (folder.path / REPORT).exists():
+        return False
+    return not is_to_be_tracked(config, folder.path)

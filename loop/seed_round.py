@@ -45,7 +45,7 @@ def build_seed(context: RoundContext) -> SeedRound:
             "faults=demo: known defects, eight where the tasks give room, are planted in this "
             "system; faults=none leaves it clean"
         )
-    services = context.folder.run_stage("services", lambda: _services(context))
+    services = context.folder.run_stage("services", lambda: seed_services(context))
     tasks = context.folder.run_stage("tasks", lambda: _tasks(context, services["system"]))
     planted = context.folder.run_stage("faults", lambda: _faults(context, tasks["system"]))
     return SeedRound(
@@ -55,12 +55,13 @@ def build_seed(context: RoundContext) -> SeedRound:
     )
 
 
-def _services(context: RoundContext) -> dict[str, Any]:
+def seed_services(context: RoundContext) -> dict[str, Any]:
+    """Return the stage that gates the services: the seed system without tasks, and the counts."""
     built = build_services(context.config, context.console)
     settings = EvaluatorSettings(completion_lambda=context.config.evaluator.completion_lambda)
     system = System(
         environment=built.environment,
-        harness=_harness(context.config),
+        harness=seed_harness(context.config),
         evaluator=Evaluator(settings=settings),
         reference=built.reference,
     )
@@ -73,17 +74,17 @@ def _services(context: RoundContext) -> dict[str, Any]:
     }
 
 
-def _harness(config: RunConfig) -> HarnessSettings:
+TURNS_PER_STEP = 3
+"""Turns that a policy is given for each call of a solution, `finish` included; the norm is two."""
+
+
+def seed_harness(config: RunConfig) -> HarnessSettings:
+    """Return the harness that a system starts with: the default, with the configured overrides."""
     seed = default_harness()
     chosen = config.harness
-    limits = {
-        key: value
-        for key, value in (
-            ("max_turns", chosen.max_turns),
-            ("max_observation_chars", chosen.max_observation_chars),
-        )
-        if value is not None
-    }
+    limits = {"max_turns": chosen.max_turns or TURNS_PER_STEP * (config.task.walk_length + 1)}
+    if chosen.max_observation_chars is not None:
+        limits["max_observation_chars"] = chosen.max_observation_chars
     update: dict[str, Any] = {"limits": seed.limits.model_copy(update=limits)}
     if chosen.tool_style is not None:
         update["tool_style"] = chosen.tool_style

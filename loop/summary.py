@@ -111,6 +111,25 @@ class Reevaluation(Record):
     after: PassRate
 
 
+class TrainingSummary(Record):
+    """What the policy was trained on, and what came of it."""
+
+    method: str
+    """Losses in the order in which they were used (`sft`, `sft+grpo`)."""
+    samples: int
+    """Trajectories that were trained on."""
+    left_out: FrozenDict[str, int] = FrozenDict()
+    """Reason -> trajectories that were not trained on."""
+    figures: FrozenDict[str, float] = FrozenDict()
+    """Name with its unit -> value (`steps`, `sft_loss_last`)."""
+    curves: FrozenDict[str, tuple[float, ...]] = FrozenDict()
+    """Name -> its value at each step, in order."""
+    heldout: Reevaluation | None = None
+    """Held-out tasks before and after training; None when none were played."""
+    checkpoint: str | None = None
+    """Folder of the trained policy, relative to the round's own; None when none was kept."""
+
+
 class RoundSummary(Record):
     """One round in figures."""
 
@@ -133,8 +152,10 @@ class RoundSummary(Record):
     patches: PatchCounts
     reeval: Reevaluation | None
     """None for round 0, which rolls nothing out."""
-    training: None = None
-    """No training stage in this version."""
+    sampled_tokens: int | None = None
+    """Tokens that the policy sampled in the first pass; None where it does not give them."""
+    training: TrainingSummary | None = None
+    """None when nothing was trained."""
     seconds: FrozenDict[str, float]
     """Wall time by stage, of the start that finished it."""
 

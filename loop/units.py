@@ -30,10 +30,17 @@ CREATE TABLE IF NOT EXISTS units (
 class UnitLog:
     """The units of one round, in one SQLite file. Used by one thread; closed when its round is."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the file.
+
+        Args:
+            path: the file; made when missing.
+            read_only: the file must be there, and nothing is written beside it either; what its
+                driver puts meanwhile is seen.
+        """
         self.path = path
         with self._readable():
-            self._database = open_database(path, _SCHEMA)
+            self._database = _open_to_read(path) if read_only else open_database(path, _SCHEMA)
 
     def __enter__(self) -> UnitLog:
         return self
@@ -50,8 +57,20 @@ class UnitLog:
         """Close the file; what was put is there already."""
         self._database.close()
 
-    def done(self, stage: str) -> dict[str, Any]:
+    def keys(self, stage: str) -> tuple[str, ...]:
+        """Return the keys of a stage's units, in order, without reading their bodies."""
+        with self._readable():
+            rows = self._database.execute(
+                "SELECT key FROM units WHERE stage = ? ORDER BY key", (stage,)
+            ).fetchall()
+        return tuple(key for (key,) in rows)
+
+    def done(self, stage: str, only: str | None = None) -> dict[str, Any]:
         """Return the bodies of a stage's units by key, in the order of the keys.
+
+        Args:
+            stage: name of the units.
+            only: the one key that is wanted; None: all.
 
         Raises:
             LedgerError: the file, or one unit in it, is damaged.
@@ -59,7 +78,9 @@ class UnitLog:
         units: dict[str, Any] = {}
         with self._readable():
             rows = self._database.execute(
-                "SELECT key, body, sha FROM units WHERE stage = ? ORDER BY key", (stage,)
+                "SELECT key, body, sha FROM units WHERE stage = ? AND key = ifnull(?, key) "
+                "ORDER BY key",
+                (stage, only),
             ).fetchall()
         for key, body, sha in rows:
             if not isinstance(body, bytes) or hashlib.sha256(body).hexdigest() != sha:
@@ -122,3 +143,16 @@ class UnitLog:
 
 
 _MEND = "remove the round's folder to run this round from its start"
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    # A reader of a WAL database makes the files `-wal` and `-shm` where there are none. Without a
+    # log nobody drives the round, and the file alone is the whole truth.
+    has_log = path.with_name(path.name + "-wal").exists()
+    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
+    database = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, timeout=30.0)
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'units'").fetchone():
+        database.close()  # of a round that was killed before it had a table
+        database = sqlite3.connect(":memory:")
+        database.executescript(_SCHEMA)
+    return database

@@ -25,6 +25,8 @@ class Verb:
     """Key that the word after the verb sets (`bench world`: `benchmark`); empty: no such word."""
     subjects: tuple[str, ...] = ()
     """What that word may be."""
+    words_key: str = ""
+    """Key that takes all words after the verb (`compare runs/a runs/b`); empty: no such words."""
 
 
 VERBS = (
@@ -39,6 +41,32 @@ VERBS = (
         subject_key="benchmark",
         subjects=("world",),
     ),
+    Verb(
+        name="train",
+        summary="teach a local policy from gold solutions, and measure it on held-out tasks",
+        config="TrainConfig",
+    ),
+    Verb(
+        name="evaluate",
+        summary="measure a policy on tasks that no policy is trained on",
+        config="EvaluateConfig",
+    ),
+    Verb(
+        name="compare",
+        summary="runs side by side: what differs in settings and in outcome, with intervals",
+        config="CompareConfig",
+        words_key="paths",
+    ),
+    Verb(
+        name="show",
+        summary="one rollout, task, service or patch of a round, in full",
+        config="ShowConfig",
+    ),
+    Verb(
+        name="doctor",
+        summary="check the machine and the installation, and say how to mend what is wrong",
+        config="DoctorConfig",
+    ),
 )
 
 EXAMPLES = (
@@ -51,7 +79,13 @@ EXAMPLES = (
         "python -m loop evolve -m +round=1 task.k=2,3 seed=0,1",
         "a sweep: every combination, a run folder each",
     ),
+    ("python -m loop evolve +round=1 dry_run=true", "what the round would do, and run nothing"),
     ("python -m loop evolve --help", "a verb's keys, with defaults and meaning"),
+    ("python -m loop train +experiment=warmstart", "teach the small model from nothing"),
+    ("python -m loop evaluate run=measured", "a policy on held-out tasks"),
+    ("python -m loop compare runs/mine runs/default", "what differs between runs, and how surely"),
+    ("python -m loop show task=t_4f21 run=mine", "everything about one task"),
+    ("python -m loop doctor", "is everything there that a round needs?"),
     ("python -m loop bench world out=world.json", "a benchmark"),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from components.environment.expressions import (
@@ -14,6 +15,7 @@ from components.environment.expressions import (
     compile_expression,
     tables_named,
 )
+from components.environment.identity import Same
 from components.environment.service import Asked, CompiledService, compile_new_row
 from components.environment.state import Table, WorldState
 from components.records.base import to_json
@@ -55,10 +57,16 @@ class WorldTables(Mapping[str, Table]):
         return sum(len(tables) for tables in self._state.services.values())
 
 
-def services_named(reaction: Reaction) -> set[str]:
+def services_named(reaction: Reaction) -> frozenset[str]:
     """Return every service that the reaction listens to, writes to or reads."""
-    read = {table.partition(".")[0] for table in tables_named(to_json(reaction))}
-    return {reaction.on.service, *(write.service for write in reaction.writes.values()), *read}
+    return _services_named(Same(reaction))
+
+
+@lru_cache(maxsize=4096)
+def _services_named(reaction: Same[Reaction]) -> frozenset[str]:
+    told = reaction.value
+    read = {table.partition(".")[0] for table in tables_named(to_json(told))}
+    return frozenset({told.on.service, *(item.service for item in told.writes.values()), *read})
 
 
 def compile_reaction(

@@ -13,8 +13,8 @@ class HarnessConfig(Config):
     """Keys under `harness`. Each of them null leaves the seed harness as it is."""
 
     max_turns: int | None = Field(ge=1)
-    """Policy messages in one episode; null: the harness's own limit. Less than twice the calls of a
-    task's solution is itself a defect, which the loop finds and raises."""
+    """Policy messages in one episode; null: three for each call of a solution, `finish` included.
+    Less than twice is itself a defect, which the loop finds and raises."""
     max_observation_chars: int | None = Field(ge=50)
     """Characters of one observation as shown; null: the harness's own limit."""
     tool_style: Literal["json_schema", "signature", "compact"] | None

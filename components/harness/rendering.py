@@ -16,6 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from components.errors import HarnessError, boundary
 from components.harness.tools import ShownTool, answer_text, compact_of, signature_of
+from components.records.frozen import content_hash
 from components.records.harness import HarnessSettings
 
 
@@ -74,6 +75,16 @@ def render_observation(settings: HarnessSettings, name: str, call_id: str, body:
 def render_feedback(settings: HarnessSettings, problem: str) -> str:
     """Return the message after a turn in which a call could not be read. Raises HarnessError."""
     return _render(settings.invalid_call_feedback, "invalid_call_feedback", {"problem": problem})
+
+
+def rendering_version(settings: HarnessSettings) -> str:
+    """Return the hash of what a policy is shown: prompts, observations, feedback, tool style.
+
+    Limits, parsers and hidden tools are left out: a policy that was trained under this rendering
+    meets nothing new when they change.
+    """
+    shown = ("system_prompt", "user_prompt", "observation", "invalid_call_feedback", "tool_style")
+    return content_hash({name: getattr(settings, name) for name in shown})
 
 
 def _tool_text(settings: HarnessSettings, tool: ShownTool) -> str:

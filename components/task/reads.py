@@ -48,10 +48,12 @@ class ReadCall:
     """Arguments that nobody would write: what they mean, and their values."""
     takes: frozenset[tuple[Place, Any]]
     """Arguments that an observation could give; `needs` among them."""
+    fields: frozenset[tuple[RowKey, str]]
+    """Rows and fields that can be read in the answer."""
 
     def shows_field(self, row: RowKey, field: str) -> bool:
         """Return whether a row's field can be read in the answer."""
-        return any(item.row == row and item.place.field == field for item in self.shows)
+        return (row, field) in self.fields
 
 
 def possible_reads(world: World, graph: ToolGraph, service: str) -> tuple[ReadCall, ...]:
@@ -100,6 +102,7 @@ def _read(
             for item in used
             if item.names_row and item.means is not None
         ),
+        fields=frozenset((item.row, item.place.field) for item in shows),
     )
 
 

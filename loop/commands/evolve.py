@@ -5,13 +5,15 @@
 Builds the seed system when it is missing, rolls the policy out on every task, scores each
 criterion, finds for every failure which component is to blame, repairs that component, proves each
 repair by replay, and writes a report. Issued again, it resumes at the first unfinished rollout; a
-finished round is not run again.
+finished round is not run again. `dry_run=true` runs and writes nothing, and says what it would do.
 """
 
 from __future__ import annotations
 
 from loop.config import RunConfig
 from loop.console import Console
+from loop.dry_run.page import plan_page
+from loop.dry_run.plan import plan_round
 from loop.ledger_files import read_object
 from loop.result_file import check_result_file, write_result
 from loop.round import evolve
@@ -23,6 +25,9 @@ MEND = "remove it and run the same command again: it is written anew"
 def main(config: RunConfig) -> None:
     """Run the round; the last line printed is the path of its report."""
     check_result_file(config.out)
+    if config.dry_run:
+        plan_page(plan_round(config)).show()
+        return
     console = Console()
     result = evolve(config, console)
     if result.was_finished:

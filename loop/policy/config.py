@@ -36,8 +36,8 @@ class OpenAIPolicyConfig(Config):
 
     kind: Literal["openai"]
     """An OpenAI-compatible endpoint (vLLM, SGLang, llama.cpp, a hosted one)."""
-    base_url: str = Field(pattern=r"^https?://")
-    """Address up to and including `/v1`."""
+    base_url: str = Field(pattern=r"^https?://[^/?#@\s]+(/[^?#@\s]*)?$")
+    """Address up to and including `/v1`; without user, password or query: it is kept and logged."""
     model: str = Field(min_length=1)
     """Model name as the endpoint knows it."""
     api_key_env: str = Field(min_length=1)
@@ -52,5 +52,27 @@ class OpenAIPolicyConfig(Config):
     """Tokens that one turn may have."""
 
 
-PolicyConfig = Annotated[ScriptedPolicyConfig | OpenAIPolicyConfig, Field(discriminator="kind")]
+class LocalPolicyConfig(Config):
+    """`policy=local`: a model that runs here."""
+
+    kind: Literal["local"]
+    """A language model in this process, by transformers."""
+    model: str = Field(min_length=1)
+    """The model: builtin (SmolLM2-135M-Instruct), a folder, or a name on the Hugging Face hub."""
+    adapter: str | None = Field(min_length=1)
+    """Delta on top of it: builtin, a file or checkpoint folder; null: the plain model."""
+    temperature: float = Field(ge=0, allow_inf_nan=False)
+    """Sampling temperature; 0 takes the likeliest token."""
+    batch_size: int = Field(ge=1)
+    """Rollouts that are generated together and recorded at once. On CPUs each batch has one core,
+    so that fewer than rollouts / cores leave no core idle."""
+    device: str = Field(pattern=r"^(cpu|cuda(:[0-9]+)?)$")
+    """Where the model runs: cpu, cuda or cuda:N."""
+    dtype: Literal["float32", "bfloat16"]
+    """Number format of the weights while acting."""
+
+
+PolicyConfig = Annotated[
+    ScriptedPolicyConfig | OpenAIPolicyConfig | LocalPolicyConfig, Field(discriminator="kind")
+]
 """Keys under `policy`."""

@@ -208,6 +208,27 @@ def raw_text(message: Mapping[str, Any]) -> str:
     return thought + json.dumps(body, ensure_ascii=False)
 
 
+def list_models(settings: OpenAIPolicyConfig, timeout_seconds: float) -> tuple[str, ...]:
+    """Ask the endpoint which models it serves; nothing is generated.
+
+    Raises:
+        ProviderError: it does not answer in time, refuses, or answers something else.
+    """
+    key = os.environ.get(settings.api_key_env)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    url = settings.base_url.rstrip("/") + "/models"
+    try:
+        response = httpx.get(url, headers=headers, timeout=timeout_seconds)
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        raise ProviderError(f"{type(error).__name__} at {settings.base_url}") from None
+    if response.status_code != 200:
+        raise ProviderError(f"status {response.status_code} at {settings.base_url}")
+    try:
+        return tuple(str(item["id"]) for item in response.json()["data"])
+    except (ValueError, KeyError, TypeError):
+        raise ProviderError(f"no list of models at {settings.base_url}") from None
+
+
 def _retry_after(response: httpx.Response) -> float | None:
     try:
         return max(0.0, float(response.headers["Retry-After"]))

@@ -1,69 +1,72 @@
-"""The page that a person reads: one HTML file that needs nothing beside it.
+"""The page that a person reads: one HTML file that needs nothing beside it and asks for nothing.
 
-Turns records into what the template shows, and decides which trajectories are shown in full: the
-shortest example of each failure mode, and two successes. Computes no figure of its own.
+Owns how the page is put together. Text of models, tools and servers is escaped, and the page's own
+policy lets a browser neither load nor run anything, our few lines for large pages apart: where the
+rollouts take more than `MAX_PLAIN_BYTES`, each is kept compressed and unpacked when it is opened.
 """
 
 from __future__ import annotations
 
-import difflib
-import json
+import base64
+import gzip
+import hashlib
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib import resources
-from typing import Any
 
-from jinja2 import StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
-from attribution.records import Attribution, FailureMode
-from components.records.base import to_json
-from components.records.frozen import thaw
-from components.records.patch import PatchOperation
 from components.records.system import System
-from components.records.task import Task
-from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.blame import Blamed
 from loop.fault_score import FaultScore
-from loop.repair import Decided, Repaired
+from loop.repair import Repaired
+from loop.report.changes import value_text
+from loop.report.curves import draw_curve
+from loop.report.round_picture import draw_round, name_of, percent
+from loop.report.sections import (
+    CHECKS,
+    figures_of,
+    patch_views,
+    service_views,
+    sureness,
+    task_views,
+    wrong_modes,
+)
+from loop.report.transcript import RolloutView, prompts_of, rollout_views
+from loop.report.world_picture import arrows_of, draw_world
 from loop.rollouts import Rolled
 from loop.summary import RoundSummary
 
-MAX_EXAMPLES = 16
-"""Trajectories that are shown turn by turn."""
-SURENESS = (
-    (0.9, "its repair alone decides the outcome, or nothing else speaks"),
-    (0.7, "one of several that speak, and the likeliest"),
-    (0.0, "one of several that speak"),
-)
-CHECKS = {
-    "calls": "recorded calls that keep what their documentation writes",
-    "certificates": "tasks whose certificate names what is there, or is made anew and agrees",
-    "criteria": "places of rubrics against which nothing speaks",
-    "defective": "tasks that pass their gates",
-    "derivations": "places of tasks against which nothing speaks",
-    "examples": "failing rollouts that can be won with this patch alone",
-    "gates": "admission tests of the service that pass",
-    "gold_answers": "calls of gold that answer as certified",
-    "gold_passes": "tasks whose certified calls pass the rubric",
-    "harness": "places of the harness against which nothing speaks",
-    "hidden_values": "values that have to be looked up, and are not given away",
-    "limits": "limits that are raised no further than something needs",
-    "needed_tools": "tools that gold needs, and that are offered",
-    "norm": "tasks that a run without slips passes with turns to spare",
-    "promises": "places of the environment against which nothing speaks",
-    "readings": "recorded messages that are read",
-    "shown_tools": "tools that are shown",
-    "verdicts": "runs (gold, nothing, mutants) that the rubric decides rightly",
-}
-"""What the checks of a patch count, before and after it."""
+MAX_PLAIN_BYTES = 4_000_000
+"""Size of all rollouts' HTML above which each is compressed."""
 _FILES = resources.files("loop.report")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """One rollout as the page holds it: one of the two is empty."""
+
+    html: Markup
+    packed: str
+    """Base64 of the HTML, compressed by gzip."""
 
 
 def render_seed(summary: RoundSummary, system: System) -> str:
     """Return the page of round 0: services, tools, tasks."""
-    return _render(
-        "seed.html.j2", summary=summary, services=_services(system), tasks=_tasks(system)
+    return (
+        _environment()
+        .get_template("seed.html.j2")
+        .render(
+            script="",
+            summary=summary,
+            services=service_views(system),
+            tasks=task_views(system),
+            world=draw_world(system),
+            arrows=arrows_of(system),
+        )
     )
 
 
@@ -75,6 +78,7 @@ def render_round(
     repaired: Repaired,
     after: Rolled,
     score: FaultScore,
+    max_plain_bytes: int = MAX_PLAIN_BYTES,
 ) -> str:
     """Return the page of a round.
 
@@ -86,41 +90,75 @@ def render_round(
         repaired: every patch with its decision.
         after: the second pass.
         score: how the round did against planted faults; the page opens with it.
+        max_plain_bytes: size of all rollouts' HTML above which each is compressed.
     """
-    examples = _examples(before, blamed)
-    return _render(
-        "round.html.j2",
+    environment = _environment()
+    groups = rollout_views(system, before, blamed, after)
+    bodies, script = _bodies(environment, system, groups.values(), max_plain_bytes)
+    figures = figures_of(summary, before, blamed, repaired)
+    return environment.get_template("round.html.j2").render(
         summary=summary,
+        figures=figures,
+        picture=draw_round(figures),
         score=score,
         checks=CHECKS,
-        modes=[_mode(mode, score) for mode in blamed.modes],
-        decisions=[_decision(item) for item in repaired.decisions],
-        services=_services(system),
-        tasks=_tasks(system, before, after),
-        trajectories=[
-            _trajectory(
-                before.trajectories[key],
-                before.scored[key],
-                blamed.attributions.get(key),
-                system.tasks[before.trajectories[key].task_id],
-            )
-            for key in examples
-        ],
-        shown=set(examples),
+        modes=blamed.modes,
+        wrong=wrong_modes(score),
+        patches=patch_views(repaired),
+        groups=groups,
+        bodies=bodies,
+        prompts=prompts_of(before),
+        services=service_views(system),
+        world=draw_world(system),
+        arrows=arrows_of(system),
+        tasks=task_views(system, before, after),
+        script=script,
     )
 
 
-def _render(template: str, **values: Any) -> str:
+def _bodies(
+    environment: Environment,
+    system: System,
+    groups: Iterable[list[RolloutView]],
+    max_plain_bytes: int,
+) -> tuple[dict[str, Body], str]:
+    """Return each rollout's body by id, and the script that unpacks them; empty: not needed."""
+    template = environment.get_template("rollout.html.j2")
+    reactions = system.environment.reactions
+    whole = {
+        view.rollout_id: template.render(view=view, reactions=reactions)
+        for views in groups
+        for view in views
+    }
+    if sum(map(len, whole.values())) <= max_plain_bytes:
+        return {key: Body(html=Markup(text), packed="") for key, text in whole.items()}, ""
+    return {key: Body(html=Markup(), packed=_packed(text)) for key, text in whole.items()}, _read(
+        "unpack.js"
+    ).strip()
+
+
+def _packed(html: str) -> str:
+    data = gzip.compress(html.encode("utf-8", "backslashreplace"), mtime=0)
+    return base64.b64encode(data).decode("ascii")
+
+
+def _environment() -> Environment:
     environment = ImmutableSandboxedEnvironment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_read),
     )
-    environment.globals["style"] = _read("style.css")
-    environment.globals["macros"] = environment.from_string(_read("macros.html.j2")).module
+    environment.globals["style"] = Markup(_read("style.css"))
+    environment.globals["draw_curve"] = draw_curve
     environment.filters["soft"] = _breakable
-    environment.filters["sureness"] = _sureness
-    environment.filters["json"] = lambda value: json.dumps(value, indent=1, ensure_ascii=False)
-    environment.filters["percent"] = lambda value: "-" if value is None else f"{value:.0%}"
-    return environment.from_string(_read(template)).render(**values)
+    environment.filters["sureness"] = sureness
+    environment.filters["party"] = name_of
+    environment.filters["json"] = value_text
+    environment.filters["percent"] = percent
+    environment.filters["script_hash"] = _script_hash
+    return environment
 
 
 def _breakable(text: str) -> Markup:
@@ -128,164 +166,11 @@ def _breakable(text: str) -> Markup:
     return Markup(re.sub(r"(?<=[_./#])(?=\w)", "<wbr>", str(escape(text))))
 
 
-def _sureness(confidence: float) -> str:
-    """Say in a word what is a class of evidence and no measured probability."""
-    return next(word for least, word in SURENESS if confidence >= least)
+def _script_hash(script: str) -> str:
+    """Return what a content security policy calls this one script."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 def _read(name: str) -> str:
     return _FILES.joinpath(name).read_text(encoding="utf-8")
-
-
-def _examples(before: Rolled, blamed: Blamed) -> list[str]:
-    chosen = [mode.example for mode in blamed.modes if mode.example in before.trajectories]
-    chosen += [key for key, item in before.scored.items() if item.passed][:2]
-    return list(dict.fromkeys(chosen))[:MAX_EXAMPLES]
-
-
-def _mode(mode: FailureMode, score: FaultScore) -> dict[str, Any]:
-    wrong = {item.mode_id for item in score.wrong}
-    return {
-        "party": mode.party.value,
-        "place": mode.place,
-        "statement": mode.statement,
-        "rollouts": len(mode.rollouts),
-        "lost": mode.lost_reward,
-        "example": mode.example,
-        "is_wrong": bool(score.outcomes) and mode.mode_id in wrong,
-    }
-
-
-def _decision(item: Decided) -> dict[str, Any]:
-    old = {step.path: step.value for step in item.patch.operations if step.op == "test"}
-    return {
-        "patch": item.patch,
-        "operations": [
-            {"op": step.op, "path": step.path, "lines": _difference(old.get(step.path), step)}
-            for step in item.patch.operations
-            if step.op != "test"
-        ],
-        "accepted": item.acceptance.accepted,
-        "reason": item.acceptance.reason,
-        "checks": item.acceptance.checks,
-        "reprobed": sorted(item.acceptance.certificates),
-    }
-
-
-def _difference(old: Any, step: PatchOperation) -> list[dict[str, str]]:
-    """Return the lines that an operation changes, with two lines around them."""
-    before = [] if old is None else json.dumps(thaw(old), indent=1, sort_keys=True).splitlines()
-    after: list[str] = []
-    if step.op != "remove":
-        after = json.dumps(thaw(step.value), indent=1, sort_keys=True).splitlines()
-    changed = list(difflib.unified_diff(before, after, n=2, lineterm=""))[2:]
-    kinds = {"-": "minus", "+": "plus"}
-    return [
-        {"kind": kinds.get(line[0], "soft"), "text": "..." if line[:2] == "@@" else line}
-        for line in changed
-    ]
-
-
-def _services(system: System) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "domain": spec.domain,
-            "source": spec.source,
-            "tools": len(spec.tools),
-            "inferred": system.environment.blueprints[name].inferred,
-            "quarantined": [
-                (tool, item.reason.value, item.detail)
-                for tool, item in system.environment.blueprints[name].quarantined.items()
-            ],
-        }
-        for name, spec in sorted(system.reference.specs.items())
-    ]
-
-
-def _tasks(
-    system: System, before: Rolled | None = None, after: Rolled | None = None
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "task_id": key,
-            "instruction": task.instruction,
-            "walk": [f"{step.service}.{step.tool}" for _name, step in sorted(task.gold.items())],
-            "world": (*task.world.services, *(f"({name})" for name in task.world.distractors)),
-            "before": _passes(before, key),
-            "after": _passes(after, key),
-            "retired": system.retired.get(key, ""),
-        }
-        for key, task in sorted(system.tasks.items())
-    ]
-
-
-def _passes(rolled: Rolled | None, task_id: str) -> str:
-    group = (
-        []
-        if rolled is None
-        else [item.passed for item in rolled.scored.values() if item.task_id == task_id]
-    )
-    return f"{group.count(True)} of {len(group)}" if group else "-"
-
-
-def _trajectory(
-    trajectory: Trajectory,
-    scored: ScoredTrajectory,
-    attribution: Attribution | None,
-    task: Task,
-) -> dict[str, Any]:
-    turns = []
-    for turn in trajectory.turns:
-        observations = {item.call_id: item for item in turn.observations}
-        calls = [
-            {
-                "name": call.name,
-                "arguments": to_json(call)["arguments"],
-                "shown": observations[call.call_id].shown if call.call_id in observations else "",
-                "changes": _changes(observations.get(call.call_id)),
-            }
-            for call in turn.calls
-        ]
-        turns.append(
-            {
-                "index": turn.index,
-                "raw": turn.raw_text,
-                "calls": calls,
-                "problem": turn.problem,
-                "feedback": turn.feedback,
-            }
-        )
-    return {
-        "rollout_id": trajectory.rollout_id,
-        "instruction": task.instruction,
-        "stop": trajectory.stop_reason.value,
-        "failure": trajectory.failure,
-        "passed": scored.passed,
-        "reward": scored.reward,
-        "criteria": scored.criteria,
-        "reason": scored.reason,
-        "verdict": None if attribution is None else attribution.verdict,
-        "evidence": () if attribution is None else attribution.evidence,
-        "turns": turns,
-        "answer": to_json(trajectory)["answer"],
-    }
-
-
-def _changes(observation: Any) -> list[str]:
-    if observation is None or observation.call is None:
-        return []
-    lines = []
-    for change in observation.call.changes:
-        where = f"{change.service}.{change.table} {change.row_id}"
-        before, after = change.before or {}, change.after or {}
-        if not before or not after:
-            lines.append(f"{where}: {'created' if not before else 'deleted'} ({change.cause})")
-            continue
-        fields = [
-            f"{field}: {json.dumps(before.get(field))} -> {json.dumps(after.get(field))}"
-            for field in sorted(after)
-            if before.get(field) != after.get(field)
-        ]
-        lines.append(f"{where}: {', '.join(fields)} ({change.cause})")
-    return lines

@@ -13,10 +13,22 @@ import pytest
 
 from loop.__main__ import main
 from tests.loop.endpoint import careless_endpoint
+from tests.policy.tiny import save_tiny_chat
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-SMALL = ("scale=smoke", "task.count=2", "rollout.group_size=1", "tracking=none")
+SMALL = ("policy=scripted", "scale=smoke", "task.count=2", "rollout.group_size=1", "tracking=none")
+MODEL = ("policy.adapter=null", "harness.max_turns=4", *SMALL[1:])
+"""For a model of random weights."""
+SMALLER = {
+    "bench": ("scale=smoke",),
+    "evaluate": ("held_out.tasks=2", "policy.adapter=null", "harness.max_turns=4"),
+    "train": (
+        "gold.trajectories=2", "curve=[2]", "held_out.tasks=1", "harness.max_turns=4",
+        "train.frozen_layers=0", "train.batch_size=1",
+    ),
+}  # fmt: skip
+TAKES_RUNS = ("evolve", "evaluate", "train", "show", "doctor")
 
 
 def commands() -> list[str]:
@@ -28,14 +40,27 @@ def commands() -> list[str]:
 def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Round 1 of the default run is there, as after `make evolve`."""
     folder = tmp_path_factory.mktemp("runs")
-    assert main(["evolve", "+round=1", f"runs_dir='{folder}'", *SMALL]) == 0
+    for more in (["run=default"], ["run=clean", "faults=none"]):
+        assert main(["evolve", "+round=1", f"runs_dir='{folder}'", *more, *SMALL]) == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_chat(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
     with careless_endpoint() as url:
         yield url
+
+
+def _acts(arguments: list[str]) -> bool:
+    """Return whether a command lets a model act that runs here."""
+    words = ("policy=local", "+experiment=")
+    is_named = any(part.startswith(words) for part in arguments)
+    return arguments[0] in ("evaluate", "train") or (arguments[0] == "evolve" and is_named)
 
 
 def test_make_targets_of_the_readme_are_there() -> None:
@@ -54,6 +79,7 @@ def test_command_of_the_readme_runs(
     command: str,
     runs_dir: Path,
     base_url: str,
+    model: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -64,11 +90,17 @@ def test_command_of_the_readme_runs(
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": entry}}))
     arguments = shlex.split(command)[3:]
     arguments = [part.replace("http://localhost:8000/v1", base_url) for part in arguments]
+    arguments = [part.replace("/models/my-model", str(model)) for part in arguments]
+    arguments = [part.replace("runs/", f"{runs_dir}/") for part in arguments]
+    verb = arguments[0]
     if "--help" not in arguments:
-        small = SMALL if arguments[0] == "evolve" else ("scale=smoke",)
-        keys = {part.partition("=")[0] for part in arguments}
+        arguments += [f"runs_dir='{runs_dir}'"] if verb in TAKES_RUNS else []
+        acts = _acts(arguments)
+        small = SMALLER.get(verb, (MODEL if acts else SMALL) if verb == "evolve" else ())
+        keys = {part.lstrip("+").partition("=")[0] for part in arguments}
         arguments += [part for part in small if part.partition("=")[0] not in keys]
-        arguments += [f"runs_dir='{runs_dir}'"] if arguments[0] == "evolve" else []
+        if acts and "policy.model" not in keys:
+            arguments.append(f"policy.model='{model}'")
 
     status = main(arguments)
 

@@ -14,6 +14,7 @@ from loop.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
+THREE = "environment.services=[directory,helpdesk,mail]"
 MISTAKES = [
     (["evolv"], "there is no verb 'evolv'", "'evolve'"),
     (["evolve", "task.walk_lenght=5"], "'task.walk_lenght'", "Write task.walk_length=5"),
@@ -28,15 +29,15 @@ MISTAKES = [
     (["evolve", "task.k=2,3"], "task.k has several values (2,3)", "add -m"),
     (["evolve", "task.walk_length=2"], "must be > task.k (got 2 and 2)", "task.walk_length=3"),
     (["evolve", "task.domains=helpdesk"], "task.domains must be a list", "set task.domains=[]"),
-    (["evolve", "task.domains=[hr]"], "'hr'", "directory, helpdesk, mail"),
-    (["evolve", "task.k=4", "task.walk_length=9"], "got 4, there are 3", "set task.k=3"),
+    (["evolve", THREE, "task.domains=[hr]"], "'hr'", "directory, helpdesk, mail"),
+    (["evolve", THREE, "task.k=4", "task.walk_length=9"], "got 4, there are 3", "set task.k=3"),
     (["evolve", "task=3"], "task must be a group of keys (got 3)", "drop the override"),
-    (["evolve", "policy=scriptd"], "policy must be one of openai, scripted", "policy=scripted?"),
-    (["evolve", "policy.model=m"], "belongs to policy=openai", "add policy=openai"),
+    (["evolve", "policy=scriptd"], "policy must be one of local, openai,", "policy=scripted?"),
+    (["evolve", "policy.base_url=m"], "belongs to policy=openai", "add policy=openai"),
     (["evolve", "policy=openai"], "policy.model has no value", "add policy.model=VALUE"),
     (["evolve", "policy.kind=openai"], "policy.base_url is missing", "with policy=openai"),
     (
-        ["evolve", "policy.error_rates.skip_step=2"],
+        ["evolve", "policy=scripted", "policy.error_rates.skip_step=2"],
         "policy.error_rates.skip_step must be <= 1.0 (got 2)",
         "set policy.error_rates.skip_step=0.06",
     ),
@@ -64,6 +65,13 @@ MISTAKES = [
     (["bench"], "bench needs a benchmark", "python -m loop bench world"),
     (["bench", "wrld"], "there is no benchmark 'wrld'", "python -m loop bench world"),
     (["bench", "world", "scael=full"], "'scael'", "Write scale=full"),
+    (["evolve", "dry_run=1"], "dry_run must be true or false (got 1)", "set dry_run=false"),
+    (["compare"], "compare needs paths", "python -m loop compare PATHS..."),
+    (["compare", "none"], "there is no run or round 'none'", "name a folder under runs_dir"),
+    (["compare", "a", "out=x", "b"], "'b' stands after 'out=x'", "write the paths first"),
+    (["show"], "show needs exactly one of rollout, task, service, patch", "show task=ID"),
+    (["show", "task=t_1"], "there is no run 'default' in runs", "there is none at all"),
+    (["doctor", "policy=nope"], "policy must be one of", "(got 'nope')"),
 ]
 
 
@@ -124,7 +132,7 @@ def test_the_users_own_conf_folder_is_not_ours(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert "stranger" not in done.stdout
-    assert "walk_length: 6" in done.stdout
+    assert "walk_length: 3" in done.stdout
 
 
 def test_cfg_job_shows_overrides_and_runs_nothing(
@@ -148,7 +156,7 @@ def test_help_of_a_verb_shows_groups_keys_defaults_and_meaning(
     assert status == 0
     assert "python -m loop evolve +round=1" in out
     assert "scripted | openai" in out
-    assert "task.walk_length=6" in out
+    assert "task.walk_length=3" in out
     assert "Services that a task needs (K)." in out
     assert "policy.model=(must be given)" in out
 

@@ -15,8 +15,8 @@ from loop.verbs import VERBS, find_verb
 from tests.loop.configs import run_config
 
 TOP_LEVEL = [
-    "run", "runs_dir", "round", "seed", "scale", "out", "environment", "task", "harness",
-    "evaluator", "policy", "rollout", "attribution", "faults", "tracking",
+    "run", "runs_dir", "round", "seed", "scale", "out", "dry_run", "environment", "task", "harness",
+    "evaluator", "policy", "rollout", "attribution", "faults", "train", "compute", "tracking",
 ]  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def test_defaults_are_the_documented_ones() -> None:
 
     assert config.run == "default"
     assert config.round is None
-    assert (config.task.k, config.task.walk_length, config.task.distractors) == (2, 6, 1)
+    assert (config.task.k, config.task.walk_length, config.task.distractors) == (2, 3, 1)
     assert config.policy.kind == "scripted"
     assert config.faults.kind == "demo"
     assert config.tracking.kind == "wandb"

@@ -39,6 +39,13 @@ def test_a_log_gets_the_first_line_the_last_and_one_now_and_then() -> None:
     ]
 
 
+def test_a_note_stands_at_the_end_of_the_line() -> None:
+    stream = io.StringIO()
+    Console(stream, Clock()).progress("rollout", 4, 4, note="212 tokens/s")
+
+    assert stream.getvalue() == "rollout    4/4  0.0 s  212 tokens/s\n"
+
+
 def test_a_terminal_gets_one_line_that_is_drawn_over() -> None:
     stream, clock = Terminal(), Clock()
     console = Console(stream, clock)

@@ -133,7 +133,7 @@ def test_units_that_cannot_be_written_end_the_rollouts_with_one_line(tmp_path: P
     class Full(Console):
         """Takes the database away at the first rollout, as a disk does that is full."""
 
-        def progress(self, stage: str, done: int, total: int, passed: int | None = None) -> None:
+        def progress(self, stage: str, done: int, total: int, *_more: Any, **_named: Any) -> None:
             if stage == "rollout":
                 path = tmp_path / "default" / "round-0001" / "units.sqlite"
                 with sqlite3.connect(path) as database:

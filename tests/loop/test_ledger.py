@@ -294,7 +294,7 @@ def test_a_setting_that_was_changed_in_the_kept_configuration_is_told_with_the_f
         folder.run_stage("build", lambda: {"n": 1})
     path = ledger.round_path(0) / "config.json"
     whole = path.read_text()
-    path.write_text(whole.replace('"walk_length": 6', '"walk_length": 7'))
+    path.write_text(whole.replace('"walk_length": 3', '"walk_length": 7'))
 
     with pytest.raises(LedgerError, match=r"config\.json is damaged"), ledger.open_round(0, config):
         pass

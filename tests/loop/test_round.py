@@ -70,7 +70,8 @@ def test_report_opens_with_the_faults_and_needs_nothing_beside_it(
     result, told = faulty
     page = result.report_path.read_text()
 
-    assert page.index("What was planted") < page.index("Verdicts") < page.index("Patches")
+    places = [page.index(f'id="{name}"') for name in ("picture", "planted", "verdicts", "patches")]
+    assert places == sorted(places)
     assert f"{told['faults']['found']} of 8" in page
     assert "The policy is a simulation." in page
     for mark in ("<script", "<link", "src=", "@import", "url("):
@@ -104,7 +105,7 @@ def test_changed_configuration_is_refused_with_the_difference(
     result, _told = faulty
 
     with pytest.raises(LedgerError, match=r"task\.k: 2 -> 3"):
-        play(result.folder.parents[1], "task.k=3")
+        play(result.folder.parents[1], "task.k=3", "task.walk_length=4")
 
 
 def test_second_round_starts_from_the_repaired_system(
@@ -133,7 +134,7 @@ def test_clean_system_gets_no_blame(tmp_path: Path) -> None:
 def test_clock_locale_hash_seed_and_concurrency_change_no_figure(tmp_path: Path) -> None:
     later = "import time; real = time.time; time.time = lambda: real() + 4e8; "
     run = "import sys; from loop.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    tiny = ("evolve", "+round=1", "scale=smoke", "tracking=none", "task.count=2")
+    tiny = ("evolve", "+round=1", "policy=scripted", "scale=smoke", "tracking=none", "task.count=2")
     variants = {
         "a": (run, "16", {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"}),
         "b": (
@@ -181,7 +182,7 @@ def test_secrets_of_a_live_server_reach_nothing_that_is_kept(
         tmp_path / "runs", f"environment.mcp_config='{servers}'", "task.count=2", "tracking=wandb"
     )
 
-    assert told["services"]["total"] == 4
+    assert told["services"]["total"] == 13
     kept = [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]
     assert len(kept) > 20
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
@@ -310,7 +311,11 @@ def test_an_allowed_call_is_made_once_and_its_answer_is_kept(tmp_path: Path) -> 
 
 def test_services_whose_links_lead_out_of_the_system_still_make_tasks(tmp_path: Path) -> None:
     _result, told = play(
-        tmp_path, "environment.services=[helpdesk,mail]", "task.count=2", "tracking=none"
+        tmp_path,
+        "environment.services=[helpdesk,mail]",
+        "task.walk_length=6",
+        "task.count=2",
+        "tracking=none",
     )
 
     assert told["services"]["admitted"] == 2

@@ -78,6 +78,7 @@ def _evolve(runs_dir: Path) -> subprocess.Popen[bytes]:
             "loop",
             "evolve",
             "+round=1",
+            "policy=scripted",
             f"runs_dir={runs_dir}",
             "scale=smoke",
             "tracking=none",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -77,3 +78,46 @@ def test_units_of_a_finished_stage_are_those_that_were_recorded(tmp_path: Path) 
         for other in ({**whole, "c": content_hash(3)}, {"a": whole["a"]}, {**whole, "b": "0"}):
             with pytest.raises(LedgerError, match=r"units\.sqlite is damaged \(unit rollout/[bc]"):
                 units.refuse_other_units("rollout", other)
+
+
+def test_a_reader_sees_what_a_driver_has_put_and_makes_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "units.sqlite"
+    with UnitLog(path) as driver:
+        driver.put("rollout", "a", {"n": 1})
+        files = {item.name: item.read_bytes() for item in tmp_path.iterdir()}
+        assert len(files) == 3
+
+        with UnitLog(path, read_only=True) as reader:
+            assert reader.done("rollout") == {"a": {"n": 1}}
+            driver.put("rollout", "b", {"n": 2})
+            assert reader.keys("rollout") == ("a", "b")
+            assert reader.done("rollout", "b") == {"b": {"n": 2}}
+            with pytest.raises(LedgerError, match="cannot be used"):
+                reader.put("rollout", "c", {})
+        assert {item.name for item in tmp_path.iterdir()} == set(files)
+        driver.put("rollout", "c", {"n": 3})
+
+    with UnitLog(path, read_only=True) as reader:
+        assert reader.keys("rollout") == ("a", "b", "c")
+    assert [item.name for item in tmp_path.iterdir()] == ["units.sqlite"]
+
+
+def test_a_reader_sees_what_a_killed_driver_left(tmp_path: Path) -> None:
+    with UnitLog(tmp_path / "units.sqlite") as driver:
+        driver.put("rollout", "a", {"n": 1})
+        shutil.copytree(tmp_path, tmp_path.parent / "left")
+    path = tmp_path.parent / "left" / "units.sqlite"
+    before = sorted(item.name for item in path.parent.iterdir())
+
+    with UnitLog(path, read_only=True) as reader:
+        assert reader.done("rollout") == {"a": {"n": 1}}
+
+    assert sorted(item.name for item in path.parent.iterdir()) == before
+
+
+def test_a_file_without_a_table_reads_as_empty(tmp_path: Path) -> None:
+    (tmp_path / "units.sqlite").touch()
+
+    with UnitLog(tmp_path / "units.sqlite", read_only=True) as reader:
+        assert reader.is_empty
+        assert reader.keys("rollout") == ()

@@ -1,0 +1,155 @@
+"""A service: its tables and tools in words, what is quarantined, and how it reacts to others."""
+
+from __future__ import annotations
+
+from components.records.blueprint import (
+    Blueprint,
+    Check,
+    Effect,
+    FieldBlueprint,
+    Lookup,
+    ToolBlueprint,
+)
+from components.records.spec import ToolSpec
+from components.records.world import Reaction
+from loop.plain_page import Page
+from loop.show.seen import Seen
+from loop.show.words import expression_text
+
+
+def show_service(seen: Seen, name: str) -> Page:
+    """Return the page of one service, as the first pass of the round saw it."""
+    system = seen.before
+    spec, blueprint = system.reference.specs[name], system.environment.blueprints[name]
+    page = Page()
+    page.heading(f"Service {name}: {spec.title or name} ({seen.where})")
+    page.line(spec.description)
+    rows = [
+        ("domain", spec.domain),
+        ("from", spec.source + (", inferred from names and schemas" if blueprint.inferred else "")),
+        ("tools", f"{len(spec.tools)}, {len(blueprint.quarantined)} of them quarantined"),
+    ]
+    for artifact in (f"blueprint/{name}", f"seed/{name}"):
+        rows += [("patch", line) for line in seen.patches_of(artifact)]
+    page.table(rows)
+    _show_tables(page, seen, name, blueprint)
+    page.heading("Tools")
+    rows4 = [("tool", "class", "operation", "difficulty", "table")]
+    for tool, item in sorted(blueprint.tools.items()):
+        table = item.entity or "-"
+        if tool in blueprint.quarantined:
+            table += " (quarantined)"
+        rows4.append(
+            (tool, item.functional.value, item.operation.value, f"{item.difficulty} of 5", table)
+        )
+    page.table(rows4)
+    for tool, item in sorted(blueprint.tools.items()):
+        if tool not in blueprint.quarantined:
+            _show_tool(page, tool, item, spec.tools.get(tool))
+    page.heading("Quarantined")
+    page.table(
+        [
+            (tool, item.reason.value, item.detail)
+            for tool, item in sorted(blueprint.quarantined.items())
+        ]
+        or [("none",)]
+    )
+    _show_reactions(page, name, system.environment.reactions)
+    return page
+
+
+def _show_tables(page: Page, seen: Seen, name: str, blueprint: Blueprint) -> None:
+    page.heading("Tables")
+    seed = seen.before.environment.seeds.get(name)
+    rows = []
+    for table, entity in sorted(blueprint.entities.items()):
+        count = 0 if seed is None else len(seed.tables.get(table, {}))
+        fields = ", ".join(
+            f"{field} {_type_text(kind)}" for field, kind in sorted(entity.fields.items())
+        )
+        rows.append((table, f"{count} rows", f"key {entity.key}; {fields}"))
+    page.table(rows or [("none",)])
+
+
+def _type_text(field: FieldBlueprint) -> str:
+    text = f"({'|'.join(field.enum)})" if field.enum else field.type.value
+    text += "?" if field.nullable else ""
+    return f"{text} -> {field.link}" if field.link else text
+
+
+def _show_tool(page: Page, name: str, tool: ToolBlueprint, spec: ToolSpec | None) -> None:
+    page.heading(name)
+    if spec is not None and spec.description:
+        page.line(spec.description)
+    if spec is not None:
+        required = set(spec.input_schema.get("required") or ())
+        given = spec.input_schema.get("properties") or {}
+        arguments = ", ".join(f"{key}{'' if key in required else '?'}" for key in given)
+        page.line(f"takes {arguments or 'nothing'}")
+    rows = [("finds", f"{key}: {_lookup_text(item)}") for key, item in sorted(tool.lookups.items())]
+    rows += [("checks", _check_text(item)) for _key, item in sorted(tool.checks.items())]
+    rows += [("changes", _effect_text(item)) for _key, item in sorted(tool.effects.items())]
+    if tool.query is not None:
+        where = [expression_text(item) for _key, item in sorted(tool.query.where.items())]
+        order = f", by {tool.query.sort_by}" if tool.query.sort_by else ""
+        order += " descending" if tool.query.descending else ""
+        rows.append(
+            ("selects", f"{tool.query.table} rows where {' and '.join(where) or 'all'}{order}")
+        )
+    rows.append(("answers", expression_text(tool.result)))
+    if spec is not None:
+        rows += [("promised", rule.text) for _key, rule in sorted(spec.rules.items())]
+        rows += [("promised", effect.text) for _key, effect in sorted(spec.effects.items())]
+        rows += [("promised", item.text) for _key, item in sorted(spec.returns.items())]
+    page.table(rows, 4)
+
+
+def _lookup_text(lookup: Lookup) -> str:
+    missing = "null when missing" if lookup.optional else "not_found when missing"
+    return (
+        f"the {lookup.table} whose {lookup.field or 'key'} is {expression_text(lookup.equals)}, "
+        f"{missing}"
+    )
+
+
+def _check_text(check: Check) -> str:
+    return f"{expression_text(check.holds)}, else {check.code.value}: {check.message}"
+
+
+def _effect_text(effect: Effect) -> str:
+    fields = ", ".join(
+        f"{field} = {expression_text(value)}" for field, value in sorted(effect.fields.items())
+    )
+    what = f"{effect.action}s {effect.table}"
+    if effect.target is not None:
+        what += f" ({effect.target})"
+    if effect.where is not None:
+        what += f" where {expression_text(effect.where)}"
+    if effect.each is not None:
+        what += f" for each of {expression_text(effect.each)}"
+    if effect.when is not True:
+        what += f" when {expression_text(effect.when)}"
+    return f"{what}: {fields}" if fields else what
+
+
+def _show_reactions(page: Page, name: str, reactions: dict[str, Reaction]) -> None:
+    for title, chosen in (
+        ("Reactions out: what happens here and writes elsewhere", _outgoing(name, reactions)),
+        ("Reactions in: what happens elsewhere and writes here", _incoming(name, reactions)),
+    ):
+        page.heading(title)
+        page.table(
+            [(key, reactions[key].text) for key in chosen] or [("none",)],
+        )
+
+
+def _outgoing(name: str, reactions: dict[str, Reaction]) -> list[str]:
+    return sorted(key for key, item in reactions.items() if item.on.service == name)
+
+
+def _incoming(name: str, reactions: dict[str, Reaction]) -> list[str]:
+    return sorted(
+        key
+        for key, item in reactions.items()
+        if any(write.service == name for write in item.writes.values())
+    )

@@ -1,0 +1,184 @@
+"""A task: what is asked, where, how gold solves it and whence it knows, what counts, and which
+gates it passed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from components.records.base import hash_record
+from components.records.rubric import Rubric
+from components.records.system import System
+from components.records.task import (
+    Certificate,
+    FromDefault,
+    FromExpression,
+    FromInstruction,
+    FromObservation,
+    GoldStep,
+    Provenance,
+    Task,
+)
+from components.records.trajectory import ScoredTrajectory
+from components.task.provenance import observations_of
+from loop.plain_page import Page
+from loop.report.changes import value_text
+from loop.show.rollout import show_changes
+from loop.show.seen import Seen
+
+
+def show_task(seen: Seen, name: str) -> Page:
+    """Return the page of one task, as the first pass of the round saw it."""
+    system = seen.before if name in seen.before.tasks else seen.after
+    task = system.tasks[name]
+    certificate = system.reference.certificates.get(name)
+    page = Page()
+    page.heading(f"Task {name} ({seen.where})")
+    page.table(_facts(seen, task))
+    page.heading("Instruction")
+    page.verbatim(task.instruction)
+    for rule in task.policy_rules:
+        page.line(f"rule: {rule}")
+    page.heading("Demands")
+    page.table(
+        [
+            (step.step, task.instruction[step.start : step.end])
+            for _name, step in sorted(task.demands.items())
+        ]
+    )
+    page.table(
+        [
+            (f"{item.step} must find one", task.instruction[item.start : item.end])
+            for _name, item in sorted(task.referents.items())
+        ]
+    )
+    _show_world(page, task)
+    _show_walk(page, task, certificate)
+    _show_rubric(page, system.evaluator.rubrics.get(name))
+    _show_certificate(page, task, system, certificate)
+    return page
+
+
+def _facts(seen: Seen, task: Task) -> list[tuple[str, str]]:
+    key = task.task_id
+    facts = [("kind", f"{task.kind}, split {task.split}, drawn with seed {task.seed}")]
+    for stage, label in (("rollout", "passed before"), ("reeval", "passed after")):
+        groups = seen.folder.units.done(f"{stage}.score", key).values()
+        passed = [ScoredTrajectory.model_validate(s).passed for group in groups for s in group]
+        if passed:
+            facts.append((label, f"{passed.count(True)} of {len(passed)} ({key}-00, ...)"))
+    if key in seen.after.retired:
+        facts.append(("retired", seen.after.retired[key]))
+    for artifact in (f"task/{key}", f"rubric/{key}"):
+        facts += [("patch", f"of {artifact}: {line}") for line in seen.patches_of(artifact)]
+    return facts
+
+
+def _show_world(page: Page, task: Task) -> None:
+    page.heading("World")
+    rows = [("services", ", ".join(task.world.services))]
+    rows.append(("only in the way", ", ".join(task.world.distractors) or "none"))
+    rows.append(("now", task.world.now))
+    rows += [
+        ("changed at start", f"{place}: {'removed' if row is None else value_text(row)}")
+        for place, row in sorted(task.world.overrides.items())
+    ]
+    page.table(rows)
+
+
+def _show_walk(page: Page, task: Task, certificate: Certificate | None) -> None:
+    page.heading("Gold: the calls, and where each value comes from")
+    for name, step in sorted(task.gold.items()):
+        needs = ", ".join(needed_steps(step)) or "nothing"
+        again = f"; reads {step.revisit_of} again" if step.revisit_of else ""
+        page.line(f"{name} {step.service}.{step.tool} (needs {needs}{again})")
+        record = None if certificate is None else certificate.gold_run.get(name)
+        page.table(
+            [
+                (place, f"from {source_text(source, task.instruction)}")
+                for place, source in sorted(step.arguments.items())
+            ],
+            6,
+        )
+        if record is not None:
+            page.line(f"called with {value_text(record.arguments)}", 6)
+            page.line(f"answered {value_text(record.envelope)}", 6)
+            show_changes(page, record, 6)
+    page.line("answer" if task.answer else "no answer counts, only state")
+    for field, source in sorted(task.answer.items()):
+        expected = None if certificate is None else certificate.gold_answer.get(field)
+        origin = source_text(source, task.instruction)
+        page.line(f"{field} = {value_text(expected)}, from {origin}", 6)
+
+
+def needed_steps(step: GoldStep) -> list[str]:
+    """Return the earlier steps that a step takes values from."""
+    return sorted({place.step for s in step.arguments.values() for place in observations_of(s)})
+
+
+def source_text(source: Provenance, instruction: str) -> str:
+    """Return where a value comes from, in words."""
+    match source:
+        case FromInstruction():
+            return f'the instruction: "{instruction[source.start : source.end]}"'
+        case FromObservation():
+            path = ".".join(map(str, source.path))
+            return f"the answer of {source.step}: {path or 'all of it'}"
+        case FromDefault():
+            return f"the default {value_text(source.value)}"
+        case FromExpression():
+            parts = [
+                f"{name} = {source_text(part, instruction)}"
+                for name, part in sorted(source.inputs.items())
+            ]
+            template = f' "{source.template}"' if source.template else ""
+            return f"{source.operation}{template} of {'; '.join(parts)}"
+
+
+def _show_rubric(page: Page, rubric: Rubric | None) -> None:
+    page.heading("Rubric")
+    if rubric is None:
+        page.line("none")
+        return
+    page.table(
+        [
+            (f"weight {criterion.weight:g}", name, criterion.text)
+            for name, criterion in sorted(rubric.criteria.items())
+        ]
+    )
+
+
+def _show_certificate(
+    page: Page, task: Task, system: System, certificate: Certificate | None
+) -> None:
+    page.heading("Certificate")
+    if certificate is None:
+        page.line("none")
+        return
+    page.line(f"gates version {certificate.gates_version}; {len(certificate.probes)} probes")
+    rubric = system.evaluator.rubrics.get(task.task_id)
+    rubric_hash = None if rubric is None else hash_record(rubric)
+    if certificate.task_hash != hash_record(task):
+        page.line("the task is no longer the one that was certified")
+    if certificate.evaluator_hashes.get(f"rubric/{task.task_id}") != rubric_hash:
+        page.line("the rubric is no longer the one that was certified")
+    kinds = Counter((probe.kind, probe.should_pass) for probe in certificate.probes.values())
+    right = Counter(
+        (probe.kind, probe.should_pass)
+        for probe in certificate.probes.values()
+        if probe.did_pass == probe.should_pass
+    )
+    page.table(
+        [
+            (kind, f"must {'pass' if must else 'fail'}", f"{right[kind, must]} of {count} do")
+            for (kind, must), count in sorted(kinds.items())
+        ]
+    )
+    page.table(
+        [
+            (probe.kind, probe.target, "passed" if probe.did_pass else "failed")
+            for _name, probe in sorted(certificate.probes.items())
+        ],
+        4,
+    )
+    for line in certificate.unconstrained:
+        page.line(f"not constrained: {line}")

@@ -1,0 +1,167 @@
+"""Claims about training inside a round: what is learned from, what is kept, who plays next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from components.errors import LedgerError
+from components.records.base import to_json
+from components.records.system import System
+from loop.compute.pool import open_pool
+from loop.config import RunConfig
+from loop.console import Console
+from loop.context import RoundContext
+from loop.ledger import Ledger, save_system
+from loop.policy.config import LocalPolicyConfig
+from loop.policy.weights import load_model
+from loop.rollouts import Rolled
+from loop.summary import TrainingSummary
+from loop.train.gold import GoldDraft, with_tasks
+from loop.train.split import Kind
+from loop.train.stage import train_policy, with_trained_policy
+from tests.loop.configs import run_config
+from tests.policy.models import needs_model
+from tests.task.builders import builtin_system
+from tests.train.gold_tasks import drafts, with_harness
+from tests.train.tiny_folder import save_tiny
+
+pytestmark = needs_model
+DRAFTS = 12
+LEARN = ("policy=local", "faults=none", "tracking=none")
+SFT = (
+    "train=sft",
+    "train.weights=lora",
+    "train.frozen_layers=0",
+    "train.rank=4",
+    "train.batch_size=2",
+    "train.max_pack=2",
+    "train.learning_rate=0.01",
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("tiny"))
+
+
+def played(system: System, found: tuple[GoldDraft, ...], **scores: Any) -> Rolled:
+    return Rolled(
+        {item.trajectory.rollout_id: item.trajectory for item in found},
+        {item.trajectory.rollout_id: item.scored.model_copy(update=scores) for item in found},
+    )
+
+
+def learning(runs_dir: Path, model: Path, train: tuple[str, ...] = SFT) -> RunConfig:
+    return run_config(
+        f"runs_dir='{runs_dir}'", f"policy.model='{model}'", "policy.adapter=null", *LEARN, *train
+    )
+
+
+@contextmanager
+def opened(config: RunConfig, number: int, system: System) -> Iterator[RoundContext]:
+    """Open a round whose system is there; the one before it is made where it is missing."""
+    ledger = Ledger(Path(config.runs_dir), config.run)
+    with open(os.devnull, "w") as silence, open_pool(config.compute, print) as pool:
+        if number == 1:
+            with ledger.open_round(0, config) as folder:
+                kept = to_json(save_system(folder.store, system))
+                folder.run_stage("tasks", lambda: {"system": kept})
+                folder.finish()
+        with ledger.open_round(number, config) as folder:
+            yield RoundContext(number, config, folder, Console(silence), pool)
+
+
+def test_a_round_trains_on_what_passed_and_the_next_plays_with_it(
+    tmp_path: Path, model: Path
+) -> None:
+    found = drafts(DRAFTS)
+    system = with_tasks(with_harness(builtin_system()), {d.task.task_id: d for d in found})
+    config = learning(tmp_path, model)
+
+    with opened(config, 1, system) as context:
+        assert with_trained_policy(context) is context
+        told = train_policy(context, system, played(system, found))
+        again = train_policy(context, system, Rolled({}, {}))
+        context.folder.finish()
+        folder = context.folder.path
+    with opened(config, 2, system) as context:
+        policy = with_trained_policy(context).config.policy
+
+    num_train = sum(draft.kind is Kind.TRAIN for draft in found)
+    assert isinstance(told, TrainingSummary)
+    assert told == again
+    assert told.samples == num_train
+    assert told.left_out == {"held_out": len(found) - num_train}
+    losses = told.curves["sft_loss"]
+    assert losses[-1] < losses[0]
+    assert told.figures["steps"] == len(losses)
+    assert told.checkpoint == "policy"
+    assert isinstance(policy, LocalPolicyConfig)
+    assert policy.adapter == str(folder / "policy" / "delta.safetensors")
+    plain, tuned = load_model(str(model), None), load_model(str(model), policy.adapter)
+    assert plain.version != tuned.version
+    name = "model.layers.0.self_attn.q_proj.weight"
+    pair = [dict(item.model.named_parameters())[name] for item in (plain, tuned)]
+    assert not torch.equal(*pair)
+
+
+def test_a_third_round_goes_on_where_the_first_ended(tmp_path: Path, model: Path) -> None:
+    found = tuple(draft for draft in drafts(DRAFTS) if draft.kind is Kind.TRAIN)[:4]
+    system = with_tasks(with_harness(builtin_system()), {d.task.task_id: d for d in found})
+    config = learning(tmp_path, model)
+
+    first: list[float] = []
+    for number, items in ((1, found), (2, ()), (3, found)):
+        with opened(config, number, system) as context:
+            told = train_policy(with_trained_policy(context), system, played(system, items))
+            context.folder.finish()
+        assert told is not None
+        if number == 2:
+            assert told.samples == 0
+            assert told.checkpoint is None
+        else:
+            first.append(told.curves["sft_loss"][0])
+
+    assert first[1] < first[0] - 0.05
+
+
+def test_what_failed_is_counted_and_not_learned(tmp_path: Path, model: Path) -> None:
+    found = tuple(draft for draft in drafts(DRAFTS) if draft.kind is Kind.TRAIN)
+    system = with_tasks(with_harness(builtin_system()), {d.task.task_id: d for d in found})
+
+    with opened(learning(tmp_path, model), 1, system) as context:
+        told = train_policy(context, system, played(system, found, passed=False, reward=0.2))
+
+    assert told is not None
+    assert told.samples == 0
+    assert told.left_out == {"not_passed": len(found)}
+
+
+def test_a_policy_that_is_not_what_was_kept_is_refused(tmp_path: Path, model: Path) -> None:
+    found = tuple(draft for draft in drafts(DRAFTS) if draft.kind is Kind.TRAIN)[:2]
+    system = with_tasks(with_harness(builtin_system()), {d.task.task_id: d for d in found})
+    config = learning(tmp_path, model)
+    with opened(config, 1, system) as context:
+        train_policy(context, system, played(system, found))
+        context.folder.finish()
+        path = context.folder.path / "policy" / "delta.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"\0\0")
+
+    with opened(config, 2, system) as context, pytest.raises(LedgerError, match="was kept"):
+        with_trained_policy(context)
+
+
+def test_a_round_without_training_has_no_such_stage(tmp_path: Path, model: Path) -> None:
+    system = with_harness(builtin_system())
+    config = learning(tmp_path, model, ("train=none",))
+
+    with opened(config, 1, system) as context:
+        assert train_policy(context, system, Rolled({}, {})) is None
+        assert context.folder.stage_result("train") is None
