@@ -29,6 +29,7 @@ SMALL = (
     "rollout.group_size=4",
     "harness.max_turns=3",
     "policy=local",
+    "policy.adapter=null",
     "policy.batch_size=2",
 )
 FIRST_BATCH_IS_RECORDED = "units.put.after:2"
