@@ -154,10 +154,10 @@ def _clock(arm: Arm) -> tuple[Evidence, ...]:
         for value in (change.after or {}).values()
         if isinstance(value, str) and len(value) == len(task.world.now) and value.endswith("Z")
     }
-    # A run that wrote no time shows none; then it was at the time of some other task, or at none
-    # that anybody knows.
-    others = {other.world.now for other in system.tasks.values()} - known
-    for now in [*sorted(known - {task.world.now}), *sorted(others - {task.world.now})]:
+    # Times of other tasks come first: a run that wrote its clock replays at no other, and in one
+    # that did not, a time in a row is seldom a clock.
+    others = {other.world.now for other in system.tasks.values()}
+    for now in [*sorted(others - {task.world.now}), *sorted(known - others - {task.world.now})]:
         world = task.world.model_copy(update={"now": now})
         try:
             moved = build_world(system, world)

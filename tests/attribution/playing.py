@@ -15,6 +15,7 @@ from components.evaluator.rubric import score_group
 from components.harness.episode import run_rollout
 from components.harness.policy import RolloutPlan
 from components.megamcp.session import open_session
+from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.policy.config import ErrorRates
@@ -54,6 +55,14 @@ async def _play_all(system: System, group_size: int, rates: ErrorRates, seed: in
 def attribute_all(system: System, played: Sequence[Scored]) -> list[Attribution]:
     """Return the verdict on every rollout."""
     return [attribute_trajectory(system, trajectory, scored) for trajectory, scored in played]
+
+
+def only(system: System, *names: str) -> System:
+    """Return the system with few tasks, so that a test plays and decides no more than it needs."""
+    tasks = FrozenDict({name: system.tasks[name] for name in names})
+    kept = {name: system.reference.certificates[name] for name in names}
+    reference = system.reference.model_copy(update={"certificates": FrozenDict(kept)})
+    return system.model_copy(update={"tasks": tasks, "reference": reference})
 
 
 def with_defect(system: System, artifact: str, *operations: tuple[str, str, Any]) -> System:

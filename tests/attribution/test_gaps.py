@@ -23,7 +23,7 @@ from components.records.system import System
 from components.records.task import FromObservation
 from components.records.trajectory import Failure, StopReason
 from tests.attribution.composed import composed_system
-from tests.attribution.playing import NO_SLIPS, Scored, attribute_all, play_all, with_defect
+from tests.attribution.playing import NO_SLIPS, Scored, attribute_all, only, play_all, with_defect
 
 Operation = tuple[str, str, Any]
 
@@ -31,14 +31,6 @@ Operation = tuple[str, str, Any]
 @cache
 def clean() -> System:
     return composed_system(16)
-
-
-def only(system: System, *names: str) -> System:
-    """Return the system with few tasks, so that a test plays and decides no more than it needs."""
-    tasks = FrozenDict({name: system.tasks[name] for name in names})
-    kept = {name: system.reference.certificates[name] for name in names}
-    reference = system.reference.model_copy(update={"certificates": FrozenDict(kept)})
-    return system.model_copy(update={"tasks": tasks, "reference": reference})
 
 
 def mend(

@@ -16,7 +16,7 @@ from components.records.frozen import thaw
 from components.records.system import System
 from components.records.trajectory import StopReason
 from tests.attribution.composed import composed_system
-from tests.attribution.playing import NO_SLIPS, play_all, with_defect
+from tests.attribution.playing import NO_SLIPS, only, play_all, with_defect
 
 Operation = tuple[str, str, Any]
 
@@ -103,15 +103,17 @@ def test_a_patch_that_breaks_what_tries_it_is_refused_and_ends_nothing() -> None
 
 
 def test_a_needed_tool_is_not_taken_out_even_where_it_is_broken() -> None:
-    certificate = clean().reference.certificates[first_task()]
-    blueprints = clean().environment.blueprints
-    call = next(
-        call
+    system = composed_system(16)
+    blueprints = system.environment.blueprints
+    name, call = next(
+        (name, call)
+        for name, certificate in system.reference.certificates.items()
         for call in certificate.gold_run.values()
         if blueprints[call.service].tools[call.tool].query is not None
     )
     query = f"/tools/{call.tool}/query"
-    broken = with_defect(clean(), f"blueprint/{call.service}", ("replace", f"{query}/limit", 0))
+    limit = ("replace", f"{query}/limit", 0)
+    broken = with_defect(only(system, name), f"blueprint/{call.service}", limit)
 
     body = {"reason": "failed_state_law", "detail": "it shows nothing"}
     out = ("add", f"/quarantined/{call.tool}", body)

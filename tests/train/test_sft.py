@@ -84,10 +84,10 @@ def test_a_stopped_training_ends_at_the_same_bits(tmp_path: Path, weights: str, 
 @pytest.mark.parametrize("point", ["checkpoint.tensors", "checkpoint"])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_killed_training_ends_at_the_same_bits(tmp_path: Path, point: str, moment: str) -> None:
+    torch.set_num_threads(1)  # a forked child has none of its parent's threads
     settings = recipe(checkpoint_every=1)
     whole = trained(tmp_path / "whole", settings)
 
-    torch.set_num_threads(1)  # a forked child has none of its parent's threads
     process = os.fork()
     if process == 0:
         os.environ["SELVAGE_FAILPOINT"] = f"{point}.{moment}:3"
