@@ -25,7 +25,12 @@ class Effort(Record):
     sampled_tokens: int = Field(ge=0)
     """Tokens that the policy chose, of all rollouts."""
     decoded_tokens: int = Field(ge=0)
-    """Tokens that were fed one at a time; fewer than sampled where siblings were still alike."""
+    """Tokens of replies that were fed, wrong guesses included; siblings that are alike count once.
+    """
+    guessed_tokens: int = Field(ge=0)
+    """Of these, tokens that were fed on a guess."""
+    accepted_tokens: int = Field(ge=0)
+    """Of the guesses, those that were right."""
     prompt_tokens: int = Field(ge=0)
     """Tokens of all prompts, each context counted once where it was asked for."""
     prefilled_tokens: int = Field(ge=0)

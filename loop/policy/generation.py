@@ -1,4 +1,5 @@
-"""Turns sampled for many rollouts at once: each step feeds every context one token, or what is new.
+"""Turns sampled for many rollouts at once: each step feeds every context what is new of it, and a
+few tokens that are guessed to follow (`loop.policy.guesses`).
 
 A context belongs to one or several rollouts (seats): those that have seen and said the same. They
 part when they draw different tokens; until then the model works once for all of them. A turn ends
@@ -19,13 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from loop.policy.draws import Draws
+from loop.policy.guesses import Guesses
 from loop.policy.segments import Fed, Segment, feed
 
 _STEP_TOKENS = 1024
 """Most tokens of prompts that are fed in one step; bounds its memory."""
+_NUM_GUESSED = 6
+"""Most tokens that are guessed for a context in one step."""
 
 
 @dataclass(slots=True)
@@ -52,6 +54,8 @@ class Counts:
 
     sampled_tokens: int = 0
     decoded_tokens: int = 0
+    guessed_tokens: int = 0
+    accepted_tokens: int = 0
     prompt_tokens: int = 0
     prefilled_tokens: int = 0
     decode_seconds: float = 0.0
@@ -74,6 +78,7 @@ class Generation:
         self.counts = Counts()
         self._model, self._end_id, self._temperature = model, end_id, temperature
         self._numbers = itertools.count()
+        self._guesses = Guesses()
         self._shared: dict[tuple[int, ...], Segment] = {}
         self._asked: list[Turn] = []
         self._active: list[_Context] = []
@@ -94,47 +99,46 @@ class Generation:
         self._resting.pop(seat, None)
 
     def step(self) -> list[Turn]:
-        """Sample at most one token for each turn; return the turns that have ended.
+        """Sample at most a few tokens for each turn; return the turns that have ended.
 
         Their seats ask again or leave before the next step.
         """
         self._begin_turns()
         fed: list[Fed] = []
-        ready: list[_Context] = []
-        rows: list[int] = []
+        guesses: dict[_Context, list[int]] = {}
+        num_prompt_tokens = 0
         room = _STEP_TOKENS
         for context in self._active:
             missing = context.ids[context.segment.end :]
-            ids = missing if len(missing) == 1 else missing[:room]
-            room -= len(ids) if len(ids) > 1 else 0
+            ids = missing
+            if len(missing) > 1:
+                ids = missing[:room]
+                room -= len(ids)
+                num_prompt_tokens += len(ids)
             if len(ids) == len(missing):
-                ready.append(context)
-                rows.append(len(fed))
-            if ids:
-                fed.append(Fed(context.segment, ids))
+                guess = guesses[context] = self._guess(context)
+                fed.append(Fed(context.segment, [*ids, *guess], len(guess) + 1))
+            elif ids:
+                fed.append(Fed(context.segment, ids, num_logits=0))
         started = time.perf_counter()
-        logits = feed(self._model, fed)
-        tokens, logprobs = self._drawn(logits[rows], ready)
-        self._count(fed, time.perf_counter() - started)
-        self.counts.sampled_tokens += len(tokens)
-        drawn = iter(zip(tokens, logprobs, strict=True))
+        draws = Draws(feed(self._model, fed), self._temperature)
         ended: list[Turn] = []
-        active, can_draw = [], set(ready)
+        active: list[_Context] = []
+        row = 0
         for context in self._active:
-            if context not in can_draw:
+            if context not in guesses:
                 active.append(context)
                 continue
-            for turn in context.turns:
-                token, logprob = next(drawn)
-                turn.ids.append(token)
-                turn.logprobs.append(logprob)
-            for part, has_ended in self._parted(context):
+            for part, has_ended in self._drawn(context, guesses[context], draws, row):
                 if has_ended:
                     ended += part.turns
                     self._resting.update((turn.seat, part) for turn in part.turns)
                 else:
                     active.append(part)
+            row += len(guesses[context]) + 1
         self._active = active
+        self._count(fed, num_prompt_tokens, time.perf_counter() - started)
+        self.counts.guessed_tokens += sum(map(len, guesses.values()))
         return ended
 
     def _begin_turns(self) -> None:
@@ -157,6 +161,7 @@ class Generation:
             else:
                 before = bases[key].segment if key else self._kept(ids[: turns[0].num_shared])
                 segment = Segment(next(self._numbers), before)
+            self._guesses.learn(ids, segment.end)
             self._active.append(_Context(segment, list(ids), turns))
 
     def _kept(self, ids: tuple[int, ...]) -> Segment | None:
@@ -170,60 +175,62 @@ class Generation:
                 fed = [Fed(segment, ids[start : start + _STEP_TOKENS])]
                 started = time.perf_counter()
                 feed(self._model, fed)
-                self._count(fed, time.perf_counter() - started)
+                self._count(fed, len(fed[0].ids), time.perf_counter() - started)
+            self._guesses.learn(ids, 0)
         return segment
 
+    def _guess(self, context: _Context) -> list[int]:
+        """Return what may follow a context, within what its turns may have, and within a turn."""
+        room = min(turn.most - len(turn.ids) for turn in context.turns) - 1
+        guess = self._guesses.after(context.ids, min(_NUM_GUESSED, room))
+        return guess[: guess.index(self._end_id)] if self._end_id in guess else guess
+
     def _drawn(
-        self, logits_CV: Tensor, contexts: Sequence[_Context]
-    ) -> tuple[list[int], list[float]]:
-        """Return the tokens of all turns of these contexts, in order, and their log-probabilities.
+        self, context: _Context, guess: Sequence[int], draws: Draws, row: int
+    ) -> list[tuple[_Context, bool]]:
+        """Let a context's turns draw tokens for as long as all draw what was guessed, and one more.
 
-        A token is where the turn's next number falls on the cumulated probabilities, so that close
-        models draw alike.
+        Args:
+            context: it was fed its tokens, and the guessed ones.
+            guess: what was guessed.
+            draws: of all that was fed.
+            row: of the first draw.
+
+        Returns:
+            The context in parts where its turns differ, and whether the turns of each have ended.
         """
-        rows = [row for row, context in enumerate(contexts) for _ in context.turns]
-        logprobs_CV = logits_CV.float().log_softmax(-1)
-        if self._temperature == 0:
-            tokens_S = logits_CV.argmax(-1)[rows]
-        else:
-            numbers = [turn.draw.random() for context in contexts for turn in context.turns]
-            scaled_CV = (logits_CV.float() / self._temperature).softmax(-1)
-            cumulated_CV = scaled_CV.cumsum(-1, dtype=torch.float64)
-            numbers_S = torch.tensor(numbers, dtype=torch.float64, device=logits_CV.device)
-            sought_S = numbers_S * cumulated_CV[rows, -1]
-            found_S1 = torch.searchsorted(cumulated_CV[rows], sought_S[:, None], right=True)
-            tokens_S = found_S1[:, 0].clamp(max=logits_CV.shape[1] - 1)
-        logprobs_S = logprobs_CV[rows, tokens_S]
-        return tokens_S.tolist(), logprobs_S.tolist()
-
-    def _parted(self, context: _Context) -> list[tuple[_Context, bool]]:
-        """Return a context after its turns drew a token, in parts where they differ.
-
-        With each part goes whether its turns have ended.
-        """
-        parts: dict[tuple[int, bool], list[Turn]] = {}
-        for turn in context.turns:
-            has_ended = turn.ids[-1] == self._end_id or len(turn.ids) >= turn.most
-            parts.setdefault((turn.ids[-1], has_ended), []).append(turn)
+        first = len(context.ids)
+        for place in range(len(guess) + 1):
+            parts: dict[tuple[int, bool], list[Turn]] = {}
+            for turn in context.turns:
+                token, logprob = draws.token(row + place, turn.draw.random())
+                turn.ids.append(token)
+                turn.logprobs.append(logprob)
+                has_ended = token == self._end_id or len(turn.ids) >= turn.most
+                parts.setdefault((token, has_ended), []).append(turn)
+            self.counts.sampled_tokens += len(context.turns)
+            if place == len(guess) or list(parts) != [(guess[place], False)]:
+                break
+            context.ids.append(guess[place])
+            self.counts.accepted_tokens += 1
+        context.segment.cut(len(context.ids))
         if len(parts) == 1:
             ((token, has_ended),) = parts
             context.ids.append(token)
+            self._guesses.learn(context.ids, first)
             return [(context, has_ended)]
-        return [
-            (
-                _Context(
-                    Segment(next(self._numbers), context.segment), [*context.ids, token], turns
-                ),
-                has_ended,
-            )
-            for (token, has_ended), turns in parts.items()
-        ]
+        found = []
+        for (token, has_ended), turns in parts.items():
+            segment = Segment(next(self._numbers), context.segment)
+            part = _Context(segment, [*context.ids, token], turns)
+            self._guesses.learn(part.ids, first)
+            found.append((part, has_ended))
+        return found
 
-    def _count(self, fed: Sequence[Fed], seconds: float) -> None:
-        num_decoded = sum(len(item.ids) == 1 for item in fed)
-        num_prefilled = sum(len(item.ids) for item in fed) - num_decoded
-        share = num_decoded / (num_decoded + num_prefilled)
+    def _count(self, fed: Sequence[Fed], num_prompt_tokens: int, seconds: float) -> None:
+        num_decoded = sum(len(item.ids) for item in fed) - num_prompt_tokens
+        share = num_decoded / (num_decoded + num_prompt_tokens)
         self.counts.decoded_tokens += num_decoded
-        self.counts.prefilled_tokens += num_prefilled
+        self.counts.prefilled_tokens += num_prompt_tokens
         self.counts.decode_seconds += share * seconds
         self.counts.prefill_seconds += (1 - share) * seconds

@@ -99,6 +99,8 @@ class Local:
             rollouts=len(rollouts),
             sampled_tokens=counts.sampled_tokens,
             decoded_tokens=counts.decoded_tokens,
+            guessed_tokens=counts.guessed_tokens,
+            accepted_tokens=counts.accepted_tokens,
             prompt_tokens=counts.prompt_tokens,
             prefilled_tokens=counts.prefilled_tokens,
             decode_seconds=counts.decode_seconds,

@@ -7,8 +7,8 @@ alike. Invariant: what is kept for a token never changes, and no context sees an
 The model is any of transformers whose attention can be replaced: one forward pass takes tokens of
 many contexts in one row, without padding.
 
-Letters: B contexts that are fed one token, D head size, G query heads a key head, H query heads,
-K key heads, N tokens fed, P tokens of one segment, T tokens of the longest context.
+Letters: D head size, G query heads a key head, H query heads, K key heads, N tokens fed, P tokens
+of one segment, R tokens that are fed to short ones, T tokens of the longest context.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ ATTENTION = "selvage_segments"
 """Name under which transformers knows the attention of this module."""
 _ROOM = 128
 """Tokens by which the room of a segment grows at least."""
+_SHORT = 16
+"""Tokens up to which contexts are attended to together, and not one by one."""
 
 
 class Segment:
@@ -73,6 +75,10 @@ class Segment:
             kept = self._kept[layer] = grown
         kept[:, :, self.length : needed] = new_2KND
 
+    def cut(self, end: int) -> None:
+        """Forget the last tokens, so that the context has `end`."""
+        self.length = end - self.start
+
     def kept(self, layer: int, length: int) -> Tensor:
         """Return [2, K, P, D] keys and values of the first `length` tokens."""
         return self._kept[layer][:, :, :length]
@@ -85,11 +91,22 @@ class Fed:
     segment: Segment
     """The last of its context; the tokens become part of it."""
     ids: Sequence[int]
+    num_logits: int = 1
+    """Last tokens after which logits are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A short context: its tokens are those from `first` to `last` of the fed ones."""
+
+    segment: Segment
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """A segment, and the contexts of one token that see it: those from `first` to `last`."""
+    """A segment, and the tokens of short contexts that see it: those from `first` to `last`."""
 
     segment: Segment
     first: int
@@ -100,7 +117,7 @@ class _Share:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A context of several tokens: those from `first` to `last` of the fed ones."""
+    """A longer context: its tokens are those from `first` to `last` of the fed ones."""
 
     segment: Segment
     first: int
@@ -112,10 +129,18 @@ class _Span:
 class _Step:
     """What the attention of every layer needs to know."""
 
-    singles: list[Segment]
+    runs: list[_Run]
     shares: list[_Share]
+    later_RT: Tensor | None
+    """Where a place of the context comes after the token; None: nowhere."""
     spans: list[_Span]
     longest: int
+    """Tokens of the longest short context."""
+
+    @property
+    def num_rows(self) -> int:
+        """Tokens of the short contexts."""
+        return self.runs[-1].last if self.runs else 0
 
 
 def prepare(model: Any) -> None:
@@ -133,38 +158,48 @@ def prepare(model: Any) -> None:
 
 
 def feed(model: Any, contexts: Sequence[Fed]) -> Tensor:
-    """Feed each context its tokens and return [context, vocabulary] logits after the last of them.
+    """Feed each context its tokens and return [row, vocabulary] logits.
 
     Args:
         model: one that was given to `prepare`.
-        contexts: no two with the same last segment.
+        contexts: no two with the same last segment. Each gives `num_logits` rows, in order.
 
     Raises:
         PolicyError: the model has other layers than those of plain attention.
     """
-    singles = sorted((item for item in contexts if len(item.ids) == 1), key=_place)
-    longer = [item for item in contexts if len(item.ids) > 1]
+    short = sorted((item for item in contexts if len(item.ids) <= _SHORT), key=_place)
+    longer = [item for item in contexts if len(item.ids) > _SHORT]
     ids: list[int] = []
     positions: list[int] = []
     last_of: dict[int, int] = {}
-    spans = []
-    for item in [*singles, *longer]:
+    runs, spans = [], []
+    for item in [*short, *longer]:
         first, start = len(ids), item.segment.end
         ids.extend(item.ids)
         positions.extend(range(start, start + len(item.ids)))
-        last_of[id(item)] = len(ids) - 1
-        if len(item.ids) > 1:
-            mask_NT = torch.ones(len(item.ids), start + len(item.ids), dtype=torch.bool)
-            mask_NT = mask_NT.tril(start).to(model.device)
-            spans.append(_Span(item.segment, first, len(ids), mask_NT))
-    segments = [item.segment for item in singles]
-    longest = max((item.end + 1 for item in segments), default=0)
-    step = _Step(segments, _shares(segments), spans, longest)
+        last_of[id(item)] = len(ids)
+        if len(item.ids) <= _SHORT:
+            runs.append(_Run(item.segment, first, len(ids)))
+            continue
+        mask_NT = torch.ones(len(item.ids), start + len(item.ids), dtype=torch.bool)
+        mask_NT = mask_NT.tril(start).to(model.device)
+        spans.append(_Span(item.segment, first, len(ids), mask_NT))
     on = {"device": model.device}
+    position_ids = torch.tensor([positions], **on)
+    longest = max((run.segment.end + run.last - run.first for run in runs), default=0)
+    later_RT = None
+    if any(run.last - run.first > 1 for run in runs):
+        later_RT = torch.arange(longest, **on) > position_ids[0, : runs[-1].last, None]
+    step = _Step(runs, _shares(runs), later_RT, spans, longest)
+    wanted = [
+        place
+        for item in contexts
+        for place in range(last_of[id(item)] - item.num_logits, last_of[id(item)])
+    ]
     logits: Tensor = model(
         input_ids=torch.tensor([ids], **on),
-        position_ids=torch.tensor([positions], **on),
-        logits_to_keep=torch.tensor([last_of[id(item)] for item in contexts], **on),
+        position_ids=position_ids,
+        logits_to_keep=torch.tensor(wanted, dtype=torch.long, **on),
         use_cache=False,
         selvage_step=step,
     ).logits[0]
@@ -188,17 +223,18 @@ def _check_layers(model: Any, segment: Segment) -> None:
         )
 
 
-def _shares(singles: Sequence[Segment]) -> list[_Share]:
-    """Return which contexts see which segments; contexts are in order of place."""
+def _shares(runs: Sequence[_Run]) -> list[_Share]:
+    """Return which tokens see which segments; the contexts are in order of place."""
     seen: dict[Segment, list[int]] = {}
-    for row, segment in enumerate(singles):
-        for part in segment.path():
-            seen.setdefault(part, [row, row])[1] = row + 1
-    fed = set(singles)
+    for run in runs:
+        for part in run.segment.path():
+            seen.setdefault(part, [run.first, run.last])[1] = run.last
+    num_new = {run.segment: run.last - run.first for run in runs}
+    lengths = {part: part.length + num_new.get(part, 0) for part in seen}
     return [
-        _Share(part, first, last, part.length + (part in fed))
+        _Share(part, first, last, lengths[part])
         for part, (first, last) in seen.items()
-        if part.length + (part in fed)
+        if lengths[part]
     ]
 
 
@@ -226,44 +262,44 @@ def _attention(
     new_2KND = torch.cat((key_1KND, value_1KND))
     scale = query_HND.shape[-1] ** -0.5 if scaling is None else scaling
     outs = []
-    num_singles = len(step.singles)
-    for row, segment in enumerate(step.singles):
-        segment.put(layer, new_2KND[:, :, row : row + 1])
-    if num_singles:
-        query_HBD = query_HND[:, :num_singles] * scale
-        outs.append(_attend_singles(query_HBD, key_1KND.shape[1], layer, step))
+    for run in step.runs:
+        run.segment.put(layer, new_2KND[:, :, run.first : run.last])
+    if step.runs:
+        query_HRD = query_HND[:, : step.num_rows] * scale
+        outs.append(_attend_runs(query_HRD, key_1KND.shape[1], layer, step))
     for span in step.spans:
         span.segment.put(layer, new_2KND[:, :, span.first : span.last])
         outs.append(_attend_span(query_HND[:, span.first : span.last], layer, span, scale))
     return torch.cat(outs)[None], None
 
 
-def _attend_singles(query_HBD: Tensor, num_key_heads: int, layer: int, step: _Step) -> Tensor:
-    """Return [B, H, D]; a segment that several contexts see is read once for all of them.
+def _attend_runs(query_HRD: Tensor, num_key_heads: int, layer: int, step: _Step) -> Tensor:
+    """Return [R, H, D]; a segment that several contexts see is read once for all of them.
 
     A score's column is the token's position, so that one softmax goes over a context's whole path.
     """
-    num_heads, num_contexts, size = query_HBD.shape
-    query_KGBD = query_HBD.view(num_key_heads, -1, num_contexts, size)
-    query_KBGD = query_KGBD.transpose(1, 2).contiguous()
-    group = query_KBGD.shape[2]
-    shape = (num_key_heads, num_contexts, group, step.longest)
-    scores_KBGT = query_KBGD.new_full(shape, float("-inf"))
+    num_heads, num_rows, size = query_HRD.shape
+    query_KGRD = query_HRD.view(num_key_heads, -1, num_rows, size)
+    query_KRGD = query_KGRD.transpose(1, 2).contiguous()
+    group = query_KRGD.shape[2]
+    scores_KRGT = query_KRGD.new_full((num_key_heads, num_rows, group, step.longest), float("-inf"))
     for share in step.shares:
         rows = slice(share.first, share.last)
         columns = slice(share.segment.start, share.segment.start + share.length)
         keys_KPD = share.segment.kept(layer, share.length)[0]
-        part = query_KBGD[:, rows].reshape(num_key_heads, -1, size) @ keys_KPD.transpose(1, 2)
-        scores_KBGT[:, rows, :, columns] = part.view(num_key_heads, -1, group, share.length)
-    weights_KBGT = scores_KBGT.softmax(-1, dtype=torch.float32).to(query_HBD.dtype)
-    out_KBGD = torch.zeros_like(query_KBGD)
+        part = query_KRGD[:, rows].reshape(num_key_heads, -1, size) @ keys_KPD.transpose(1, 2)
+        scores_KRGT[:, rows, :, columns] = part.view(num_key_heads, -1, group, share.length)
+    if step.later_RT is not None:
+        scores_KRGT.masked_fill_(step.later_RT[:, None], float("-inf"))
+    weights_KRGT = scores_KRGT.softmax(-1, dtype=torch.float32).to(query_HRD.dtype)
+    out_KRGD = torch.zeros_like(query_KRGD)
     for share in step.shares:
         rows = slice(share.first, share.last)
         columns = slice(share.segment.start, share.segment.start + share.length)
         values_KPD = share.segment.kept(layer, share.length)[1]
-        weights = weights_KBGT[:, rows, :, columns].reshape(num_key_heads, -1, share.length)
-        out_KBGD[:, rows] += (weights @ values_KPD).view(num_key_heads, -1, group, size)
-    return out_KBGD.transpose(0, 1).reshape(num_contexts, num_heads, size)
+        weights = weights_KRGT[:, rows, :, columns].reshape(num_key_heads, -1, share.length)
+        out_KRGD[:, rows] += (weights @ values_KPD).view(num_key_heads, -1, group, size)
+    return out_KRGD.transpose(0, 1).reshape(num_rows, num_heads, size)
 
 
 def _attend_span(query_HND: Tensor, layer: int, span: _Span, scale: float) -> Tensor:

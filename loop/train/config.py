@@ -30,6 +30,9 @@ class HeldOutConfig(Config):
     shorter_walks: bool
     """true: the walk length of each task, held out or not, is drawn from task.k + 1 up to
     task.walk_length; false: it is always task.walk_length."""
+    fewer_distractors: bool
+    """true: the number of distractors of each task, held out or not, is drawn from 0 up to
+    task.distractors; false: it is always task.distractors."""
     max_drafts: int = Field(ge=1)
     """Drafts that are made in search of them; a kind that is rare gets fewer tasks."""
 
@@ -63,9 +66,11 @@ class SftTraining(Config):
     max_pack: int = Field(ge=1)
     """Samples that are in memory at once; what their prompts have in common is computed once."""
     learning_rate: float = Field(gt=0, allow_inf_nan=False)
-    """AdamW's, constant once warm."""
+    """AdamW's, constant between warm-up and cooldown."""
     warmup_steps: int = Field(ge=0)
     """Steps over which the learning rate rises."""
+    cooldown_steps: int = Field(ge=0)
+    """Last steps, over which it falls again."""
     weight_decay: float = Field(ge=0, allow_inf_nan=False)
     """AdamW's, on matrices alone."""
     clip: float = Field(gt=0, allow_inf_nan=False)

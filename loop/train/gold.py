@@ -59,6 +59,8 @@ class GoldWay(Record):
     """Of the data."""
     shorter_walks: bool
     """Draw each walk's length from `task.k + 1` up to `task.walk_length`."""
+    fewer_distractors: bool
+    """Draw each task's number of distractors from 0 up to `task.distractors`."""
     slip_share: float
     """Share of training trajectories with slips."""
     error_rates: ErrorRates
@@ -101,9 +103,8 @@ async def draft_gold(
     rng = random.Random(f"{way.seed}:gold:{number}")
     longest = sizes.walk_length
     length = rng.randint(sizes.k + 1, longest) if way.shorter_walks else longest
-    drawn = _Drawn(
-        k=sizes.k, walk_length=length, distractors=sizes.distractors, domains=sizes.domains
-    )
+    distractors = rng.randint(0, sizes.distractors) if way.fewer_distractors else sizes.distractors
+    drawn = _Drawn(k=sizes.k, walk_length=length, distractors=distractors, domains=sizes.domains)
     composed = compose_task(system, drawn, rng.getrandbits(48))
     if isinstance(composed, RejectedDraft):
         return composed

@@ -65,6 +65,7 @@ def draw_gold(
     way = GoldWay(
         seed=context.config.seed,
         shorter_walks=held_out.shorter_walks,
+        fewer_distractors=held_out.fewer_distractors,
         slip_share=gold.slip_share if gold else 0.0,
         error_rates=gold.error_rates if gold else _NO_SLIPS,
     )

@@ -81,6 +81,13 @@ def prepare(model: Any, recipe: SftTraining, seed: int) -> dict[str, nn.Paramete
     return trained
 
 
+def learning_rate(recipe: SftTraining, number: int, total_steps: int) -> float:
+    """Return the rate of step `number` (from 0): it rises, stays, and falls to nearly nothing."""
+    warm = (number + 1) / (recipe.warmup_steps + 1)
+    cool = (total_steps - number) / (recipe.cooldown_steps + 1)
+    return recipe.learning_rate * min(1.0, warm, cool)
+
+
 class Trainer:
     """A model, what of it is trained, and the optimizer's state."""
 
@@ -100,7 +107,7 @@ class Trainer:
             fused=True,
         )
 
-    def step(self, number: int, packs: Sequence[Pack]) -> StepLoss:
+    def step(self, number: int, total_steps: int, packs: Sequence[Pack]) -> StepLoss:
         """Take step `number` (from 0) on these packs; one without a finite gradient is skipped."""
         num_trained = sum(pack.num_trained for pack in packs)
         self.optimizer.zero_grad(set_to_none=True)
@@ -111,9 +118,8 @@ class Trainer:
             total += float(loss.detach())
         norm = float(nn.utils.clip_grad_norm_(self.parameters.values(), self._recipe.clip))
         if math.isfinite(norm):
-            warm = min(1.0, (number + 1) / (self._recipe.warmup_steps + 1))
             for group in self.optimizer.param_groups:
-                group["lr"] = self._recipe.learning_rate * warm
+                group["lr"] = learning_rate(self._recipe, number, total_steps)
             self.optimizer.step()
         mean = total / num_trained
         return StepLoss(
@@ -173,7 +179,7 @@ class Training:
         """
         last = len(self.steps) if num_steps is None else num_steps
         for number in range(len(self.losses), last):
-            done = self._trainer.step(number, self.steps[number])
+            done = self._trainer.step(number, len(self.steps), self.steps[number])
             self.losses = (*self.losses, done)
             count = number + 1
             if count % self._job.recipe.checkpoint_every == 0 or count == last:

@@ -152,7 +152,69 @@ def test_a_system_message_is_fed_once_for_all_and_a_context_never_again() -> Non
     # Every token of the three conversations once, but for the last of each, and SYSTEM only once.
     fed = sum(len(turn.prompt_ids) + len(turn.ids) - 1 for turn in last) - 2 * len(SYSTEM)
     counts = sampling.counts
-    assert counts.prefilled_tokens + counts.decoded_tokens == fed
+    refused = counts.guessed_tokens - counts.accepted_tokens
+    assert counts.prefilled_tokens + counts.decoded_tokens - refused == fed
+
+
+class Told:
+    """Guesses that know what each turn will be, for `right` tokens, and are wrong then."""
+
+    def __init__(self, done: dict[tuple[int, int], Turn], right: int) -> None:
+        self.wholes = [[*turn.prompt_ids, *turn.ids] for turn in done.values()]
+        self.right = right
+        self.never = min(set(range(30)) - {token for whole in self.wholes for token in whole})
+
+    def learn(self, ids: Iterable[int], first: int) -> None:
+        pass
+
+    def after(self, ids: list[int], most: int) -> list[int]:
+        for whole in self.wholes:
+            if whole[: len(ids)] == ids:
+                coming = whole[len(ids) : len(ids) + self.right]
+                return [*coming, *[self.never] * 3][:most]
+        return [self.never][:most]
+
+
+@pytest.mark.parametrize("right", [0, 1, 3, 9])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_guesses_change_how_much_is_fed_at_once_and_not_what_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, right: int, temperature: float
+) -> None:
+    _, model = models("llama")
+    monkeypatch.setattr(generation, "_NUM_GUESSED", 0)
+    without, plain = play(model, range(8), temperature)
+    monkeypatch.setattr(generation, "_NUM_GUESSED", 5)
+    monkeypatch.setattr(generation, "Guesses", lambda: Told(without, right))
+    found, sampling = play(model, range(8), temperature)
+
+    assert {key: turn.ids for key, turn in found.items()} == {
+        key: turn.ids for key, turn in without.items()
+    }
+    for key, turn in found.items():
+        assert turn.logprobs == pytest.approx(without[key].logprobs, abs=1e-4)
+    counts, single = sampling.counts, plain.counts
+    assert (counts.accepted_tokens > 0) == (right > 0)
+    assert counts.accepted_tokens <= counts.guessed_tokens
+    assert single.guessed_tokens == 0
+    assert counts.sampled_tokens == single.sampled_tokens
+    refused = counts.guessed_tokens - counts.accepted_tokens
+    assert counts.decoded_tokens - refused == single.decoded_tokens
+
+
+@pytest.mark.parametrize("most", [1, 4, 100])
+def test_contexts_of_any_length_are_attended_to_alike(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    _, model = models("llama")
+    wanted, _ = play(model, range(8), 1.0)
+    monkeypatch.setattr(segments, "_SHORT", most)
+    found, _ = play(model, range(8), 1.0)
+
+    assert {key: turn.ids for key, turn in found.items()} == {
+        key: turn.ids for key, turn in wanted.items()
+    }
+    for key, turn in found.items():
+        assert turn.logprobs == pytest.approx(wanted[key].logprobs, abs=1e-4)
 
 
 def test_long_prompts_are_fed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,25 +240,6 @@ def test_a_context_that_is_shown_otherwise_than_before_starts_anew() -> None:
                 sampling.step()
 
     assert other.ids == forced(plain, other).argmax(-1).tolist()
-
-
-def test_a_draw_falls_where_its_number_says() -> None:
-    class Numbers(random.Random):
-        def random(self) -> float:
-            return 0.45
-
-    sampling = Generation(None, END, 1.0)
-    logits = torch.log(torch.tensor([[0.4, 0.0, 0.1, 0.5], [0.0, 0.0, 0.0, 1.0]]))
-    segment = segments.Segment(0)
-    turns = [Turn(seat, (0,), 0, Numbers(), 1) for seat in range(3)]
-    contexts = [
-        generation._Context(segment, [0], turns[:2]),
-        generation._Context(segment, [0], turns[2:]),
-    ]
-    tokens, logprobs = sampling._drawn(logits, contexts)
-
-    assert tokens == [2, 2, 3]
-    assert logprobs == pytest.approx([-2.302585, -2.302585, 0.0])
 
 
 def test_a_model_with_other_layers_than_attention_is_refused() -> None:

@@ -69,6 +69,7 @@ def recipe(**given: Any) -> SftTraining:
         "max_pack": 3,
         "learning_rate": 0.003,
         "warmup_steps": 2,
+        "cooldown_steps": 0,
         "weight_decay": 0.01,
         "clip": 1.0,
         "stops_at_prefix": True,

@@ -21,7 +21,13 @@ def sizes() -> TaskConfig:
 
 def way(**given: float) -> GoldWay:
     rates = ErrorRates(skip_step=0, stale_value=0, wrong_argument=0.15, malformed_call=0.1)
-    values = {"seed": 0, "shorter_walks": True, "slip_share": 0.5, **given}
+    values = {
+        "seed": 0,
+        "shorter_walks": True,
+        "fewer_distractors": False,
+        "slip_share": 0.5,
+        **given,
+    }
     return GoldWay.model_validate({**values, "error_rates": rates})
 
 

@@ -149,7 +149,9 @@ def test_walks_are_drawn_up_to_the_length_asked_for(found: tuple[GoldDraft, ...]
 def test_without_a_share_nothing_slips() -> None:
     system: System = with_harness(builtin_system())
     none = ErrorRates(skip_step=0, stale_value=0, wrong_argument=0.5, malformed_call=0.5)
-    settings = GoldWay(seed=0, shorter_walks=False, slip_share=0.0, error_rates=none)
+    settings = GoldWay(
+        seed=0, shorter_walks=False, fewer_distractors=False, slip_share=0.0, error_rates=none
+    )
     task = TaskConfig(
         count=None, k=2, walk_length=3, distractors=1, domains=(), max_drafts_per_task=1
     )
