@@ -30,9 +30,15 @@ class Acting:
     """Plays rollouts of these policies to their end."""
 
 
-def batch_size(config: PolicyConfig) -> int:
-    """Return how many rollouts are played together; what they do may depend on their siblings."""
-    return config.batch_size if isinstance(config, LocalPolicyConfig) else 1
+def num_batches(config: PolicyConfig, num_rollouts: int) -> int:
+    """Return into how many batches rollouts are divided; what they do may depend on their siblings.
+
+    It depends on no machine. On CPUs it is even, so that two cores end at about the same time.
+    """
+    if not isinstance(config, LocalPolicyConfig):
+        return num_rollouts
+    least = -(-num_rollouts // config.batch_size)
+    return least + least % 2 if config.device == "cpu" else least
 
 
 def batches_at_once(config: PolicyConfig, concurrency: int) -> int:

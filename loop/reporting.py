@@ -26,9 +26,10 @@ from loop.fault_score import (
     score_faults,
 )
 from loop.ledger_files import write_file
+from loop.policy.effort import Effort
 from loop.repair import Repaired
 from loop.report.page import render_round, render_seed
-from loop.rollouts import Rolled
+from loop.rollouts import Rolled, effort_of
 from loop.seed_round import SeedRound
 from loop.summary import (
     FaultCounts,
@@ -140,6 +141,7 @@ def report_round(
             after=pass_rate([item.passed for item in after.scored.values()]),
         ),
         sampled_tokens=_sampled_tokens(before),
+        efforts=FrozenDict(_efforts(context)),
         training=training,
     )
     page = render_round(summary, system, before, blamed, repaired, after, score)
@@ -166,6 +168,11 @@ def _sampled_tokens(rolled: Rolled) -> int | None:
     turns = [turn.token_ids for item in rolled.trajectories.values() for turn in item.turns]
     given = [len(ids) for ids in turns if ids is not None]
     return sum(given) if given else None
+
+
+def _efforts(context: RoundContext) -> dict[str, Effort]:
+    found = {stage: effort_of(context, stage) for stage in ("rollout", "reeval")}
+    return {stage: effort for stage, effort in found.items() if effort is not None}
 
 
 def _service_counts(system: System, seed: SeedRound | None) -> ServiceCounts:

@@ -9,6 +9,7 @@ many are under way, nor where.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from components.records.frozen import content_hash
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.batches import ROLLOUT, Batch, Planned, Stand
-from loop.build import batch_size, batches_at_once
+from loop.build import batches_at_once, num_batches
 from loop.config import sizes_of
 from loop.context import RoundContext, live_tasks
 from loop.policy.effort import Effort, added
@@ -42,19 +43,26 @@ class Rolled:
         )
 
 
-def roll_out(context: RoundContext, stage: str, system: System) -> Rolled:
+def roll_out(
+    context: RoundContext, stage: str, system: System, same_as: str | None = None
+) -> Rolled:
     """Run G rollouts of every live task and score them, group by group.
 
     Args:
         context: the open round.
         stage: name of the stage; two passes of one round differ in it and share their seeds.
         system: the system to run on.
+        same_as: an earlier pass of the round on the same system: its rollouts are taken over.
     """
 
     scores = f"{stage}.score"
 
     def compute() -> dict[str, Any]:
-        _run_missing(context, stage, system)
+        if same_as is None:
+            _run_missing(context, stage, system)
+        else:
+            context.folder.units.put_many(stage, _units(context, same_as))
+            context.console.line(f"{stage}: nothing was changed, so the pass is as before")
         _score_missing(context, stage, system)
         return {
             "rollouts": {key: content_hash(body) for key, body in _units(context, stage).items()},
@@ -95,9 +103,14 @@ def plan_batches(context: RoundContext, system: System) -> list[Batch]:
                     seed=int(content_hash(name)[:12], 16),
                 )
             )
-    size = batch_size(context.config.policy)
-    starts = range(0, len(plans), size)
-    return [Batch(rollouts=tuple(plans[start : start + size])) for start in starts]
+    return divided(plans, num_batches(context.config.policy, len(plans)))
+
+
+def divided(plans: Sequence[Planned], count: int) -> list[Batch]:
+    """Return plans in at most `count` batches of nearly the same size, in order."""
+    ends = [len(plans) * (number + 1) // count for number in range(count)]
+    parts = [plans[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return [Batch(rollouts=tuple(part)) for part in parts if part]
 
 
 def _run_missing(context: RoundContext, stage: str, system: System) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from components.artifacts import component_versions
 from loop.blame import attribute
 from loop.compute.pool import Pool, open_pool
 from loop.config import RunConfig
@@ -98,7 +99,9 @@ def _run_round(
             before = roll_out(context, "rollout", system)
             blamed = attribute(context, system, before)
             repaired = repair(context, system, before, blamed)
-            after = roll_out(context, "reeval", repaired.system)
+            is_same = component_versions(repaired.system) == component_versions(system)
+            again = "rollout" if is_same else None
+            after = roll_out(context, "reeval", repaired.system, same_as=again)
             trained = train_policy(context, repaired.system, after)
             kept = before.only(live_tasks(repaired.system))
             report = report_round(context, system, before, blamed, repaired, kept, after, trained)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from components.records.base import Record
 from components.records.frozen import FrozenDict
+from loop.policy.effort import Effort
 
 
 class ServiceCounts(Record):
@@ -154,6 +155,8 @@ class RoundSummary(Record):
     """None for round 0, which rolls nothing out."""
     sampled_tokens: int | None = None
     """Tokens that the policy sampled in the first pass; None where it does not give them."""
+    efforts: FrozenDict[str, Effort] = FrozenDict()
+    """Pass -> what generation took in it, where a model ran here."""
     training: TrainingSummary | None = None
     """None when nothing was trained."""
     seconds: FrozenDict[str, float]

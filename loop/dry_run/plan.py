@@ -113,7 +113,7 @@ def stages_of(config: RunConfig, number: int) -> tuple[str, ...]:
     """Return the stages of a round, in order."""
     if not number:
         return SEED_STAGES
-    return ROUND_STAGES if config.train.kind == "none" else (*ROUND_STAGES, TRAIN_STAGE)
+    return (*ROUND_STAGES, TRAIN_STAGE) if config.trains else ROUND_STAGES
 
 
 def _planned(

@@ -64,8 +64,8 @@ class LocalPolicyConfig(Config):
     temperature: float = Field(ge=0, allow_inf_nan=False)
     """Sampling temperature; 0 takes the likeliest token."""
     batch_size: int = Field(ge=1)
-    """Rollouts that are generated together and recorded at once. On CPUs each batch has one core,
-    so that fewer than rollouts / cores leave no core idle."""
+    """Rollouts that are generated together and recorded at once, at most. On CPUs each batch has
+    one core, and the rollouts of a pass are divided into an even number of batches."""
     device: str = Field(pattern=r"^(cpu|cuda(:[0-9]+)?)$")
     """Where the model runs: cpu, cuda or cuda:N."""
     dtype: Literal["float32", "bfloat16"]

@@ -83,6 +83,9 @@ class SftTraining(Config):
     """Longest sample in tokens; longer ones are left out, and counted."""
     checkpoint_every: int = Field(ge=1)
     """Steps between two checkpoints."""
+    held_out_tasks: int = Field(ge=0)
+    """Held-out tasks that a round plays once before and once after its training; 0: none. The verb
+    train has a key of its own."""
 
 
 TrainingConfig = Annotated[NoTraining | SftTraining, Field(discriminator="kind")]

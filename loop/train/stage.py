@@ -8,6 +8,7 @@ nothing passed leaves the policy as it is, and says so.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from loop.context import RoundContext
 from loop.policy.config import LocalPolicyConfig
 from loop.rollouts import Rolled
 from loop.summary import TrainingSummary
+from loop.train.before_after import measured
 from loop.train.config import SftTraining
 from loop.train.kept import keep_policy, kept_policy
 from loop.train.split import Kind, kind_of
@@ -43,7 +45,7 @@ def with_trained_policy(context: RoundContext) -> RoundContext:
 
 
 def train_policy(context: RoundContext, system: System, after: Rolled) -> TrainingSummary | None:
-    """Train on the valid samples of a pass; None where the configuration trains nothing.
+    """Train on the valid samples of a pass; None where nothing is trained.
 
     Args:
         context: the open round, with the policy that acted.
@@ -51,15 +53,28 @@ def train_policy(context: RoundContext, system: System, after: Rolled) -> Traini
         after: the pass.
     """
     recipe = context.config.train
-    if not isinstance(recipe, SftTraining):
+    if not context.config.trains:
+        if recipe.kind != "none":
+            kind = context.config.policy.kind
+            context.console.line(f"train: the weights of policy={kind} are not here; none learn")
         return None
-    result = context.folder.run_stage(STAGE, lambda: _trained(context, system, after, recipe))
+    assert isinstance(recipe, SftTraining)
+
+    def train() -> Path | None:
+        compute = partial(_trained, context, system, after, recipe)
+        result.update(context.folder.run_stage(STAGE, compute))
+        adapter = result["adapter"]
+        return None if adapter is None else kept_policy(context.folder.path / POLICY, adapter)
+
+    result: dict[str, Any] = {}
+    heldout = measured(context, system, recipe.held_out_tasks, train)
     return TrainingSummary(
         method=recipe.kind,
         samples=result["samples"],
         left_out=FrozenDict(result["left_out"]),
         figures=FrozenDict(result["figures"]),
         curves=FrozenDict({"sft_loss": tuple(result["losses"])}),
+        heldout=heldout,
         checkpoint=None if result["adapter"] is None else POLICY,
     )
 

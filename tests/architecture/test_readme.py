@@ -58,7 +58,7 @@ def base_url() -> Iterator[str]:
 
 def _acts(arguments: list[str]) -> bool:
     """Return whether a command lets a model act that runs here."""
-    words = ("policy=local", "+experiment=")
+    words = ("policy.model=/", "+experiment=")
     is_named = any(part.startswith(words) for part in arguments)
     return arguments[0] in ("evaluate", "train") or (arguments[0] == "evolve" and is_named)
 

@@ -29,7 +29,7 @@ def test_defaults_are_the_documented_ones() -> None:
 
     assert config.run == "default"
     assert config.round is None
-    assert (config.task.k, config.task.walk_length, config.task.distractors) == (2, 3, 1)
+    assert (config.task.k, config.task.walk_length, config.task.distractors) == (2, 3, 0)
     assert config.policy.kind == "scripted"
     assert config.faults.kind == "demo"
     assert config.tracking.kind == "wandb"

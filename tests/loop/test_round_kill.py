@@ -1,4 +1,4 @@
-"""A real scripted round killed with `kill -9`, run again: the same summary as one never killed."""
+"""Real rounds killed with `kill -9`, run again: the same summary as one never killed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.loop.killed_round import killed, leftovers, summary
+from tests.policy.models import needs_model
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = {
@@ -20,7 +21,11 @@ KINDS = {
     for kind in ("config", "manifest", "report", "store.put", "summary", "timing", "units.put")
     for side in ("before", "after")
 }
-RANDOM_KILLS = 30
+POLICIES = [
+    pytest.param(30, ("policy=scripted",), id="scripted"),
+    pytest.param(10, ("task.count=4", "train.checkpoint_every=1"), id="builtin", marks=needs_model),
+]
+"""Random kills, and who acts; the built-in model also learns."""
 
 
 def test_a_round_killed_at_its_renames_and_commits_ends_with_the_same_summary(
@@ -43,25 +48,28 @@ def test_no_pass_of_a_failpoint_is_left_out(number: int, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_round_killed_at_random_moments_ends_with_the_same_summary(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("num_kills", "policy"), POLICIES)
+def test_a_round_killed_at_random_moments_ends_with_the_same_summary(
+    num_kills: int, policy: tuple[str, ...], tmp_path: Path
+) -> None:
     draw = random.Random("kills")
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     started = time.monotonic()
-    assert _evolve(whole).wait() == 0
+    assert _evolve(whole, policy).wait() == 0
     seconds = time.monotonic() - started
 
     kills = rounds = 0
-    while kills < RANDOM_KILLS:
+    while kills < num_kills:
         runs_dir = killed / str(rounds)
-        process = _evolve(runs_dir)
-        while process.poll() is None and kills < RANDOM_KILLS:
+        process = _evolve(runs_dir, policy)
+        while process.poll() is None and kills < num_kills:
             try:
                 process.wait(draw.uniform(0.1, seconds * 0.6))
             except subprocess.TimeoutExpired:
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait()
                 kills += 1
-                process = _evolve(runs_dir)
+                process = _evolve(runs_dir, policy)
         assert process.wait() == 0
         for number in (0, 1):
             assert summary(runs_dir, number) == summary(whole, number)
@@ -70,7 +78,7 @@ def test_a_round_killed_at_random_moments_ends_with_the_same_summary(tmp_path: P
     print(f"{kills} kills in {rounds} rounds: every summary as in the round that was not killed")
 
 
-def _evolve(runs_dir: Path) -> subprocess.Popen[bytes]:
+def _evolve(runs_dir: Path, policy: tuple[str, ...]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [
             sys.executable,
@@ -78,10 +86,10 @@ def _evolve(runs_dir: Path) -> subprocess.Popen[bytes]:
             "loop",
             "evolve",
             "+round=1",
-            "policy=scripted",
             f"runs_dir={runs_dir}",
             "scale=smoke",
             "tracking=none",
+            *policy,
         ],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,

@@ -17,11 +17,12 @@ def log(*probs: float) -> list[float]:
 
 def test_a_draw_falls_where_its_number_says() -> None:
     draws = Draws(torch.tensor([log(0.4, 0.0, 0.1, 0.5), log(0.0, 0.0, 0.0, 1.0)]), 1.0)
+    places = ((0, 0.39), (0, 0.45), (0, 0.55), (1, 0.45))
 
-    assert draws.token(0, 0.39) == (0, pytest.approx(math.log(0.4), abs=1e-6))
-    assert draws.token(0, 0.45) == (2, pytest.approx(math.log(0.1), abs=1e-6))
-    assert draws.token(0, 0.55) == (3, pytest.approx(math.log(0.5), abs=1e-6))
-    assert draws.token(1, 0.45) == (3, pytest.approx(0.0, abs=1e-6))
+    tokens, logprobs = zip(*(draws.token(*place) for place in places), strict=True)
+
+    assert tokens == (0, 2, 3, 3)
+    assert logprobs == pytest.approx(log(0.4, 0.1, 0.5, 1.0), abs=1e-6)
 
 
 @pytest.mark.parametrize("size", [3, 256, 700])
@@ -40,10 +41,12 @@ def test_draws_are_as_frequent_as_they_are_probable(size: int) -> None:
 def test_a_temperature_changes_the_draw_and_not_the_log_probability() -> None:
     logits = torch.tensor([log(0.1, 0.9)])
 
-    hot, cold = Draws(logits, 4.0), Draws(logits, 0.1)
+    (hot, hot_logprob), (cold, cold_logprob) = (
+        Draws(logits, temperature).token(0, 0.2) for temperature in (4.0, 0.1)
+    )
 
-    assert hot.token(0, 0.2) == (0, pytest.approx(math.log(0.1), abs=1e-6))
-    assert cold.token(0, 0.2) == (1, pytest.approx(math.log(0.9), abs=1e-6))
+    assert (hot, cold) == (0, 1)
+    assert (hot_logprob, cold_logprob) == pytest.approx(log(0.1, 0.9), abs=1e-6)
 
 
 def test_a_greedy_draw_looks_at_no_number() -> None:

@@ -70,6 +70,7 @@ def recipe(**given: Any) -> SftTraining:
         "learning_rate": 0.003,
         "warmup_steps": 2,
         "cooldown_steps": 0,
+        "held_out_tasks": 0,
         "weight_decay": 0.01,
         "clip": 1.0,
         "stops_at_prefix": True,

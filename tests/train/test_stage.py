@@ -23,6 +23,7 @@ from loop.policy.config import LocalPolicyConfig
 from loop.policy.weights import load_model
 from loop.rollouts import Rolled
 from loop.summary import TrainingSummary
+from loop.train.before_after import AFTER, BEFORE
 from loop.train.gold import GoldDraft, with_tasks
 from loop.train.split import Kind
 from loop.train.stage import train_policy, with_trained_policy
@@ -130,6 +131,40 @@ def test_a_third_round_goes_on_where_the_first_ended(tmp_path: Path, model: Path
             first.append(told.curves["sft_loss"][0])
 
     assert first[1] < first[0] - 0.05
+
+
+def test_held_out_tasks_are_played_before_and_after_the_training(
+    tmp_path: Path, model: Path
+) -> None:
+    found = tuple(draft for draft in drafts(DRAFTS) if draft.kind is Kind.TRAIN)[:4]
+    system = with_tasks(with_harness(builtin_system()), {d.task.task_id: d for d in found})
+    more = ("train.held_out_tasks=4", "harness.max_turns=2", "task.walk_length=4")
+    config = learning(tmp_path, model, (*SFT, *more))
+
+    with opened(config, 1, system) as context:
+        told = train_policy(context, system, played(system, found))
+        again = train_policy(context, system, Rolled({}, {}))
+        versions = {
+            stage: {
+                turn["policy_version"]
+                for body in context.folder.units.done(stage).values()
+                for turn in body["turns"]
+            }
+            for stage in (BEFORE, AFTER)
+        }
+        tasks = {
+            stage: {body["task_id"] for body in context.folder.units.done(stage).values()}
+            for stage in (BEFORE, AFTER)
+        }
+
+    assert told == again
+    assert told is not None
+    assert told.heldout is not None
+    assert 1 <= told.heldout.before.rollouts == told.heldout.after.rollouts <= 4
+    assert len(versions[BEFORE]) == len(versions[AFTER]) == 1
+    assert versions[BEFORE] != versions[AFTER]
+    assert tasks[BEFORE] == tasks[AFTER]
+    assert not tasks[BEFORE] & set(system.tasks)
 
 
 def test_what_failed_is_counted_and_not_learned(tmp_path: Path, model: Path) -> None:
