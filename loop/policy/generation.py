@@ -28,6 +28,10 @@ _STEP_TOKENS = 1024
 """Most tokens of prompts that are fed in one step; bounds its memory."""
 _NUM_GUESSED = 6
 """Most tokens that are guessed for a context in one step."""
+_LEAST_RIGHT = 0.25
+"""Share of guesses that must be right for more than one to be worth it."""
+_FIRST_GUESSES = 200
+"""Guesses of a batch before that share is looked at."""
 
 
 @dataclass(slots=True)
@@ -182,7 +186,9 @@ class Generation:
     def _guess(self, context: _Context) -> list[int]:
         """Return what may follow a context, within what its turns may have, and within a turn."""
         room = min(turn.most - len(turn.ids) for turn in context.turns) - 1
-        guess = self._guesses.after(context.ids, min(_NUM_GUESSED, room))
+        known, right = self.counts.guessed_tokens, self.counts.accepted_tokens
+        is_worth_it = known < _FIRST_GUESSES or right >= _LEAST_RIGHT * known
+        guess = self._guesses.after(context.ids, min(_NUM_GUESSED if is_worth_it else 1, room))
         return guess[: guess.index(self._end_id)] if self._end_id in guess else guess
 
     def _drawn(

@@ -54,7 +54,7 @@ def train_policy(context: RoundContext, system: System, after: Rolled) -> Traini
     """
     recipe = context.config.train
     if not context.config.trains:
-        if recipe.kind != "none":
+        if recipe.kind != "none" and context.config.policy.kind != "scripted":
             kind = context.config.policy.kind
             context.console.line(f"train: the weights of policy={kind} are not here; none learn")
         return None

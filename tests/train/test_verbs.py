@@ -103,7 +103,7 @@ def test_a_training_that_lost_its_last_stages_ends_as_before(trained: Path, mode
 
 @needs_model
 def test_another_recipe_under_the_same_name_is_refused(trained: Path, model: Path) -> None:
-    with pytest.raises(LedgerError, match=r"train\.learning_rate: 0\.0003 -> 0\.01"):
+    with pytest.raises(LedgerError, match=r"train\.learning_rate: 0\.0001 -> 0\.01"):
         train(trained, model, "train.learning_rate=0.01")
 
 
