@@ -18,11 +18,11 @@ from tests.policy.tiny import save_tiny_chat
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 SMALL = ("policy=scripted", "scale=smoke", "task.count=2", "rollout.group_size=1", "tracking=none")
-MODEL = ("policy.adapter=null", "harness.max_turns=4", *SMALL[1:])
+MODEL = ("policy.adapter=null", "harness.max_turns=4", "train.held_out_tasks=1", *SMALL[1:])
 """For a model of random weights."""
 SMALLER = {
     "bench": ("scale=smoke",),
-    "evaluate": ("held_out.tasks=2", "policy.adapter=null", "harness.max_turns=4"),
+    "evaluate": ("held_out.tasks=2", "held_out.max_drafts=12", "policy.adapter=null", "harness.max_turns=4"),
     "train": (
         "gold.trajectories=2", "curve=[2]", "held_out.tasks=1", "harness.max_turns=4",
         "train.frozen_layers=0", "train.batch_size=1",
