@@ -87,12 +87,18 @@ def effort_of(context: RoundContext, stage: str) -> Effort | None:
 
 
 def plan_batches(context: RoundContext, system: System) -> list[Batch]:
-    """Return every rollout's plan, in order of id, in batches.
+    """Return every rollout's plan in batches; tasks on the same services share a prompt, and stand
+    together.
 
     Seeds depend on run seed, round, task and index alone, not on the batch.
     """
+
+    def place(task_id: str) -> tuple[tuple[str, ...], str]:
+        world = system.tasks[task_id].world
+        return (*world.services, *world.distractors), task_id
+
     plans = []
-    for task_id in live_tasks(system):
+    for task_id in sorted(live_tasks(system), key=place):
         for index in range(sizes_of(context.config).group_size):
             name = f"{context.config.seed}:{context.number}:{task_id}:{index}"
             plans.append(

@@ -22,7 +22,9 @@ MODEL = ("policy.adapter=null", "harness.max_turns=4", "train.held_out_tasks=1",
 """For a model of random weights."""
 SMALLER = {
     "bench": ("scale=smoke",),
-    "evaluate": ("held_out.tasks=2", "held_out.max_drafts=12", "policy.adapter=null", "harness.max_turns=4"),
+    "evaluate": (
+        "held_out.tasks=2", "held_out.max_drafts=12", "policy.adapter=null", "harness.max_turns=4",
+    ),
     "train": (
         "gold.trajectories=2", "curve=[2]", "held_out.tasks=1", "harness.max_turns=4",
         "train.frozen_layers=0", "train.batch_size=1",
