@@ -74,8 +74,8 @@ def seed_services(context: RoundContext) -> dict[str, Any]:
     }
 
 
-TURNS_PER_STEP = 3
-"""Turns that a policy is given for each call of a solution, `finish` included; the norm is two."""
+TURNS_PER_STEP = 2
+"""Turns that a policy is given for each call of a solution, `finish` included: the norm."""
 
 
 def seed_harness(config: RunConfig) -> HarnessSettings:
