@@ -22,7 +22,7 @@ def draw_curve(name: str, values: Sequence[float]) -> Markup:
         return drawing.markup(HEIGHT, f"{name}: no finite value", "curve")
     low, high = min(value for _, value in points), max(value for _, value in points)
     steps = max(points[-1][0] - 1, 1)
-    top, bottom, left = 30.0, HEIGHT - 26, 58.0
+    top, bottom, left = 30.0, HEIGHT - 26, 76.0
     span = (high - low) or 1.0
     line = [
         (
