@@ -43,11 +43,6 @@ class Effort(Record):
     """Seconds from a batch's begin to its end; batches side by side add up."""
 
     @property
-    def tokens_per_second(self) -> float:
-        """Sampled tokens a second of a batch; batches side by side each count their own time."""
-        return self.sampled_tokens / self.seconds if self.seconds else 0.0
-
-    @property
     def model_share(self) -> float:
         """Share of the time that was spent in the model; 1 where nothing was done."""
         inside = self.decode_seconds + self.prefill_seconds

@@ -11,7 +11,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from components.artifacts import component_versions
 from components.environment.world import build_world
@@ -27,7 +27,7 @@ from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
 from components.records.trajectory import ScoredTrajectory, Trajectory, Turn
-from components.task.compose import ComposedTask, compose_task
+from components.task.compose import ComposedTask, TaskSettings, compose_task
 from components.task.config import TaskConfig
 from loop.compute.jobs import Job, Work
 from loop.policy.config import ErrorRates
@@ -66,19 +66,6 @@ class GoldWay(Record):
     error_rates: ErrorRates
 
 
-class TaskSizes(Protocol):
-    """What drafting reads of `task`."""
-
-    @property
-    def k(self) -> int: ...
-    @property
-    def walk_length(self) -> int: ...
-    @property
-    def distractors(self) -> int: ...
-    @property
-    def domains(self) -> tuple[str, ...]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawn:
     """The sizes of one draft."""
@@ -90,7 +77,7 @@ class _Drawn:
 
 
 async def draft_gold(
-    system: System, sizes: TaskSizes, way: GoldWay, number: int
+    system: System, sizes: TaskSettings, way: GoldWay, number: int
 ) -> GoldDraft | RejectedDraft:
     """Compose one task and play its gold.
 
