@@ -22,8 +22,11 @@ from components.task.compose import ComposedTask, compose_task
 from components.task.config import TaskConfig
 from loop.compute.jobs import Job, Work
 from loop.context import RoundContext
+from loop.train.split import Kind, kind_of
 
 DUPLICATE = "duplicate"
+HELD_OUT = "held_out"
+"""A task that a policy is measured on; a round that trains is not spent on it."""
 
 
 class Ground(Record):
@@ -99,6 +102,8 @@ def compose_tasks(context: RoundContext, stage: str, system: System, missing: in
                 rejected[draft.reason] += 1
             elif draft.task.instruction in seen or draft.task.task_id in system.tasks:
                 rejected[DUPLICATE] += 1
+            elif context.config.trains and _is_held_out(system, draft):
+                rejected[HELD_OUT] += 1
             else:
                 seen.add(draft.task.instruction)
                 added.append(draft)
@@ -106,6 +111,10 @@ def compose_tasks(context: RoundContext, stage: str, system: System, missing: in
     if len(added) < missing:
         raise ConfigError(_too_few(len(added), missing, drafted, rejected))
     return Composed(with_tasks(system, added), drafted, dict(sorted(rejected.items())))
+
+
+def _is_held_out(system: System, draft: ComposedTask) -> bool:
+    return kind_of(system.environment, draft.task, draft.certificate) is not Kind.TRAIN
 
 
 def with_tasks(system: System, added: list[ComposedTask]) -> System:

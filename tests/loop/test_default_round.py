@@ -31,6 +31,7 @@ def test_the_built_in_model_plays_a_round_learns_and_plays_the_next(
     assert told.reeval.before.rollouts == told.reeval.after.rollouts == 4
     assert told.training is not None
     assert told.training.samples + sum(told.training.left_out.values()) == 4
+    assert "held_out" not in told.training.left_out
     with Ledger(tmp_path, "default").read_round(1) as folder:
         turns = [
             turn

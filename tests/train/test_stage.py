@@ -22,10 +22,11 @@ from loop.ledger import Ledger, save_system
 from loop.policy.config import LocalPolicyConfig
 from loop.policy.weights import load_model
 from loop.rollouts import Rolled
+from loop.seed_round import build_seed
 from loop.summary import TrainingSummary
 from loop.train.before_after import AFTER, BEFORE
 from loop.train.gold import GoldDraft, with_tasks
-from loop.train.split import Kind
+from loop.train.split import Kind, kind_of
 from loop.train.stage import train_policy, with_trained_policy
 from tests.loop.configs import run_config
 from tests.policy.models import needs_model
@@ -111,6 +112,29 @@ def test_a_round_trains_on_what_passed_and_the_next_plays_with_it(
     name = "model.layers.0.self_attn.q_proj.weight"
     pair = [dict(item.model.named_parameters())[name] for item in (plain, tuned)]
     assert not torch.equal(*pair)
+
+
+def test_a_round_that_trains_draws_no_held_out_task(tmp_path: Path) -> None:
+    kinds: dict[str, set[Kind]] = {}
+    for train in ("sft", "none"):
+        config = run_config(
+            *LEARN, f"train={train}", f"run={train}", f"runs_dir='{tmp_path}'", "task.count=6"
+        )
+        with (
+            open_pool(config.compute, print) as pool,
+            Ledger(tmp_path, train).open_round(0, config) as folder,
+            open(os.devnull, "w") as silence,
+        ):
+            made = build_seed(RoundContext(0, config, folder, Console(silence), pool))
+        system, rejected = made.system, made.tasks["rejected"]
+        kinds[train] = {
+            kind_of(system.environment, task, system.reference.certificates[name])
+            for name, task in system.tasks.items()
+        }
+        assert ("held_out" in rejected) is (train == "sft")
+
+    assert kinds["sft"] == {Kind.TRAIN}
+    assert len(kinds["none"]) > 1
 
 
 def test_a_third_round_goes_on_where_the_first_ended(tmp_path: Path, model: Path) -> None:
