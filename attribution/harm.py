@@ -18,7 +18,7 @@ from attribution.interventions.reading import is_read
 from attribution.interventions.runs import arm_of, oracle_run
 from attribution.kept import kept
 from attribution.records import AcceptanceCheck
-from components.environment.gates import admit_service
+from components.environment.gates.run import admit_service
 from components.errors import SelvageError
 from components.harness.tools import shown_tools
 from components.records.base import to_json

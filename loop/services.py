@@ -13,10 +13,10 @@ from components.environment.catalog_loader import (
     load_reactions,
     load_service,
 )
-from components.environment.compiler import compile_spec
-from components.environment.gates import admit_service
-from components.environment.ingest import ListedServer, call_server, list_servers
-from components.environment.server_list import read_recorded_listings, read_server_list
+from components.environment.compiler.compile import compile_spec
+from components.environment.gates.run import admit_service
+from components.environment.sources.server_list import read_recorded_listings, read_server_list
+from components.environment.sources.servers import ListedServer, call_server, list_servers
 from components.errors import ConfigError, SynthesisError, ToolError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.frozen import FrozenDict, thaw

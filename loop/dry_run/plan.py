@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from components.environment.catalog_loader import load_contract, load_reactions, load_service
-from components.environment.server_list import read_recorded_listings, read_server_list
+from components.environment.sources.server_list import read_recorded_listings, read_server_list
 from components.records.base import to_json
 from components.records.frozen import FrozenDict
 from components.records.rubric import EvaluatorSettings

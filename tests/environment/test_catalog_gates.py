@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.environment.catalog_loader import builtin_services, load_service
-from components.environment.gates import admit_service
+from components.environment.gates.run import admit_service
 from components.records.base import to_json
 from components.records.blueprint import Blueprint
 from components.records.frozen import thaw

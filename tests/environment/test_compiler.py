@@ -12,12 +12,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from components.environment.compiler import compile_spec
-from components.environment.compiler_words import plural, read_name, singular, tokens
+from components.environment.compiler.compile import compile_spec
+from components.environment.compiler.words import plural, read_name, singular, tokens
 from components.environment.engine import execute
-from components.environment.gates import admit_service
-from components.environment.listing import service_name, spec_from_listing
-from components.environment.sample_values import SchemaSampler
+from components.environment.gates.run import admit_service
+from components.environment.seeds.sample_values import SchemaSampler
+from components.environment.sources.listing import service_name, spec_from_listing
 from components.environment.state import rows_of
 from components.environment.world import World, build_service_world
 from components.errors import SpecError

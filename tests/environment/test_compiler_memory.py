@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from components.environment.compiler import compile_spec
+from components.environment.compiler.compile import compile_spec
 from components.environment.engine import execute
-from components.environment.gates import admit_service
-from components.environment.ingest import call_server, list_servers
+from components.environment.gates.run import admit_service
+from components.environment.sources.servers import call_server, list_servers
 from components.environment.world import build_service_world
 from components.records.blueprint import Operation, QuarantineReason, SeedData
 from components.records.frozen import FrozenDict, canonical_json

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from components.environment.compiler import compile_spec
-from components.environment.gates import admit_service
-from components.environment.listing import spec_from_listing
+from components.environment.compiler.compile import compile_spec
+from components.environment.gates.run import admit_service
+from components.environment.sources.listing import spec_from_listing
 from components.records.blueprint import Blueprint, QuarantineReason, SeedData
 from components.records.frozen import canonical_json
 from components.records.spec import ServiceSpec

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from components.environment.gates_adversarial import run_adversarial
-from components.environment.gates_laws import run_laws
-from components.environment.gates_probe import GATE_NOW, GateFailure, Prober, offered
-from components.environment.gates_self import run_self_tests
+from components.environment.gates.adversarial import run_adversarial
+from components.environment.gates.laws import run_laws
+from components.environment.gates.probe import GATE_NOW, GateFailure, Prober, offered
+from components.environment.gates.self_tests import run_self_tests
 from components.environment.world import World, build_service_world
 from components.errors import SynthesisError
 from components.records.blueprint import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.gates_probe import (
+from components.environment.gates.probe import (
     Prober,
     Variants,
     absent_value,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from components.environment.compiler_params import (
+from components.environment.compiler.params import (
     Param,
     field_of,
     is_id_of,
@@ -22,7 +22,7 @@ from components.environment.compiler_params import (
     singular_word,
     strip_noun,
 )
-from components.environment.compiler_words import NameReading, article, singular, snake, words
+from components.environment.compiler.words import NameReading, article, singular, snake, words
 from components.records.blueprint import (
     EntityBlueprint,
     FieldBlueprint,

@@ -1,6 +1,6 @@
 """Names read as words: tokens, singulars, and the verb and noun of a tool's name.
 
-Owns the reading of names; the words themselves are in `compiler_lexicon.json`. A name that does not
+Owns the reading of names; the words themselves are in `lexicon.json`. A name that does not
 read plainly gives no reading: guessing is the caller's to refuse.
 """
 
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def _load() -> dict[str, Any]:
-    text = Path(__file__).with_name("compiler_lexicon.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("lexicon.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.environment.redaction import Redactor
+from components.environment.sources.redaction import Redactor
 from components.errors import SpecError
 from components.records.frozen import FrozenDict, canonical_json, freeze
 from components.records.spec import ServiceSpec, ToolSpec

@@ -13,10 +13,10 @@ from typing import Any
 
 import jsonschema_rs
 
-from components.environment.compiler_words import singular, snake, tokens, words
+from components.environment.compiler.words import singular, snake, tokens, words
 from components.environment.engine import execute
 from components.environment.expressions import Vocabulary
-from components.environment.sample_values import SchemaSampler
+from components.environment.seeds.sample_values import SchemaSampler
 from components.environment.state import Table, WorldState, rows_of
 from components.environment.world import World
 from components.records.calls import ErrorCode, RowChange

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.environment.compiler_params import Param, properties_of
-from components.environment.compiler_tables import HIDDEN_KEY, Table, Unclear
-from components.environment.compiler_words import singular, snake
+from components.environment.compiler.params import Param, properties_of
+from components.environment.compiler.tables import HIDDEN_KEY, Table, Unclear
+from components.environment.compiler.words import singular, snake
 from components.records.blueprint import QuarantineReason
 from components.records.frozen import FrozenDict
 from components.records.spec import ToolSpec

@@ -28,9 +28,9 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, PaginatedRequestParams
 
-from components.environment.listing import service_name, spec_from_listing
-from components.environment.redaction import Redactor
-from components.environment.server_list import (
+from components.environment.sources.listing import service_name, spec_from_listing
+from components.environment.sources.redaction import Redactor
+from components.environment.sources.server_list import (
     RecordedListing,
     ServerEntry,
     read_recorded_listings,

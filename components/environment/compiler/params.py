@@ -12,8 +12,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from components.environment.compiler_words import singular, snake, words
-from components.environment.listing import resolve_pointer
+from components.environment.compiler.words import singular, snake, words
+from components.environment.sources.listing import resolve_pointer
 from components.records.blueprint import FieldBlueprint, FieldType
 from components.records.frozen import FrozenDict, freeze, thaw
 from components.records.spec import ToolSpec

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from components.environment.compiler_words import snake, words
+from components.environment.compiler.words import snake, words
 from components.environment.expressions import (
     Compiled,
     ExpressionError,
@@ -20,7 +20,7 @@ from components.environment.expressions import (
     Vocabulary,
     compile_expression,
 )
-from components.environment.gates_probe import (
+from components.environment.gates.probe import (
     GATE_NOW,
     Prober,
     Seen,

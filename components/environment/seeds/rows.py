@@ -12,11 +12,11 @@ from typing import Any
 
 import jsonschema_rs
 
-from components.environment.compiler_params import Param, is_free_text
-from components.environment.compiler_tables import HIDDEN_KEY, KeyKind, Table
-from components.environment.compiler_words import snake
+from components.environment.compiler.params import Param, is_free_text
+from components.environment.compiler.tables import HIDDEN_KEY, KeyKind, Table
+from components.environment.compiler.words import snake
 from components.environment.entities import new_id
-from components.environment.sample_values import SchemaSampler
+from components.environment.seeds.sample_values import SchemaSampler
 from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType, SeedData
 from components.records.frozen import freeze, thaw
 

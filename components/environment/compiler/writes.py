@@ -10,15 +10,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.compiler_answers import Content, shape_answer
-from components.environment.compiler_params import (
+from components.environment.compiler.answers import Content, shape_answer
+from components.environment.compiler.params import (
     Param,
     is_list_of_texts,
     same_field,
     singular_word,
 )
-from components.environment.compiler_reads import key_param
-from components.environment.compiler_tables import (
+from components.environment.compiler.reads import key_param
+from components.environment.compiler.tables import (
     NESTED_WORDS,
     Candidate,
     KeyKind,
@@ -29,7 +29,7 @@ from components.environment.compiler_tables import (
     list_field_of,
     row_expression,
 )
-from components.environment.compiler_words import article, plural, singular, snake, words
+from components.environment.compiler.words import article, plural, singular, snake, words
 from components.records.blueprint import (
     Check,
     Effect,

@@ -13,10 +13,10 @@ from typing import Any
 
 import immutables
 
-from components.environment.compiler_params import is_id_of
-from components.environment.compiler_words import snake, words
-from components.environment.gates_probe import Prober, Seen, dicts_in
-from components.environment.gates_self import argument_of, writes_rows
+from components.environment.compiler.params import is_id_of
+from components.environment.compiler.words import snake, words
+from components.environment.gates.probe import Prober, Seen, dicts_in
+from components.environment.gates.self_tests import argument_of, writes_rows
 from components.environment.state import Table, WorldState, row_of, state_hash
 from components.records.blueprint import Blueprint, FunctionalClass, Operation, ToolBlueprint
 from components.records.calls import ErrorCode, RowChange

@@ -14,14 +14,14 @@ from typing import Any
 import jsonschema_rs
 
 from components.environment.expressions import ExpressionError
-from components.environment.gates_probe import (
+from components.environment.gates.probe import (
     NO_SUCH_ROW,
     Prober,
     Variants,
     diverse,
     judge_envelope,
 )
-from components.environment.gates_written import GATE, WrittenBattery, argument_named
+from components.environment.gates.written import GATE, WrittenBattery, argument_named
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, JsonObject, thaw
 from components.records.spec import ToolSpec

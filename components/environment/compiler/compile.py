@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from components.environment.compiler_params import (
+from components.environment.compiler.params import (
     Param,
     SchemaProblem,
     is_storable,
     read_params,
 )
-from components.environment.compiler_reads import compile_read
-from components.environment.compiler_tables import (
+from components.environment.compiler.reads import compile_read
+from components.environment.compiler.tables import (
     Candidate,
     Table,
     Unclear,
@@ -27,7 +27,7 @@ from components.environment.compiler_tables import (
     settle_keys,
     settle_links,
 )
-from components.environment.compiler_words import (
+from components.environment.compiler.words import (
     common_prefix,
     external_evidence,
     group_words,
@@ -35,9 +35,9 @@ from components.environment.compiler_words import (
     read_name,
     words,
 )
-from components.environment.compiler_writes import compile_write
+from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
-from components.environment.seeding import seed_rows
+from components.environment.seeds.rows import seed_rows
 from components.environment.service import compile_service
 from components.errors import SynthesisError
 from components.records.blueprint import (

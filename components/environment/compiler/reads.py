@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from components.environment.compiler_answers import Content, shape_answer, table_of_property
-from components.environment.compiler_params import (
+from components.environment.compiler.answers import Content, shape_answer, table_of_property
+from components.environment.compiler.params import (
     Param,
     is_id_of,
     properties_of,
     same_field,
     singular_word,
 )
-from components.environment.compiler_tables import (
+from components.environment.compiler.tables import (
     HIDDEN_KEY,
     Candidate,
     KeyKind,
@@ -27,7 +27,7 @@ from components.environment.compiler_tables import (
     row_expression,
     text_fields,
 )
-from components.environment.compiler_words import article, plural, singular, snake, tokens, words
+from components.environment.compiler.words import article, plural, singular, snake, tokens, words
 from components.records.blueprint import (
     Check,
     FieldType,
