@@ -1,16 +1,22 @@
 """The command line: `python -m loop VERB [key=value ...]`, also installed as `selvage`.
 
-Owns dispatch and exit status: 0 done, 2 one line on stderr that the user can act on, 130
-interrupted, 141 nobody reads stdout any more. What is our own mistake keeps its traceback. Hydra
-and everything behind it is imported only once a verb is known.
+Owns dispatch and exit status: 0 done, 2 one line on stderr that the user can act on, 74 stdout
+cannot be written, 130 interrupted, 141 nobody reads stdout any more, 143 terminated. What is our
+own mistake keeps its traceback. Hydra and everything behind it is imported only once a verb is
+known.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from components.errors import ConfigError, UserError
 from loop.verbs import VERBS, Verb, find_verb, nearest, program_help
@@ -23,34 +29,103 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments after the program's name; None takes them from the command line.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments or arguments[0] in ("--help", "-h", "help"):
-        print(program_help())
-        return 0
     return guarded(lambda: _run(arguments))
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come: whoever tidies up after Ctrl-C tidies up after this too."""
 
 
 def guarded(run: Callable[[], int]) -> int:
     """Return the exit status of `run`, with one line on stderr for what the user can mend."""
     try:
-        status = run()
-        if sys.stdout is not None:
+        with _terminable(), _stdout():
+            status = run()
             sys.stdout.flush()
-        return status
+            return status
     except UserError as error:
-        if sys.stderr is not None:
-            print(f"selvage: {' '.join(str(error).split())}", file=sys.stderr)
+        _tell(str(error))
         return 2
     except BrokenPipeError:
-        # Who read our stdout has gone; the interpreter must not try to write there once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _give_stdout_up()
         return 141
+    except Terminated:
+        _tell("terminated; the same command resumes what can be resumed")
+        return 143
     except KeyboardInterrupt:
-        print("selvage: interrupted; the same command resumes what can be resumed", file=sys.stderr)
+        _tell("interrupted; the same command resumes what can be resumed")
         return 130
+    except OSError as error:
+        if not _is_stdout_broken():
+            raise
+        _give_stdout_up()
+        _tell(
+            f"stdout cannot be written ({error.strerror or error}); mend that, and give the same "
+            "command again: what is recorded is kept"
+        )
+        return os.EX_IOERR
+
+
+@contextmanager
+def _stdout() -> Iterator[None]:
+    """Give what is printed somewhere to go while the block lasts, where stdout is closed."""
+    if sys.stdout is not None:
+        yield
+        return
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+        yield
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Make SIGTERM an exception while the block lasts, where nobody has chosen otherwise."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        del number, frame
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _tell(text: str) -> None:
+    """Write one line to stderr, where there is one."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(f"selvage: {' '.join(text.split())}", file=sys.stderr, flush=True)
+
+
+def _is_stdout_broken() -> bool:
+    try:
+        os.write(sys.stdout.fileno(), b"\n")
+    except (AttributeError, io.UnsupportedOperation):  # closed, or a stream of a test
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _give_stdout_up() -> None:
+    """Keep the interpreter from writing there once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("--help", "-h", "help"):
+        print(program_help())
+        return 0
     verb = _verb(arguments[0])
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise ConfigError("the working directory is gone; change to one that is there") from None
     words, overrides = _split_words(verb, _with_subject(verb, arguments[1:]))
 
     # Not at the top: this import takes half a second, and the help must not wait for it.
@@ -99,7 +174,7 @@ def _split_words(verb: Verb, arguments: list[str]) -> tuple[list[str], list[str]
         return [], arguments
     count = 0
     for text in arguments:
-        if text.startswith("-") or ("=" in text and not os.path.exists(text)):
+        if text.startswith("-") or ("=" in text and not _is_path(text)):
             break
         count += 1
     rest = arguments[count:]
@@ -116,6 +191,12 @@ def _split_words(verb: Verb, arguments: list[str]) -> tuple[list[str], list[str]
             f"{verb.words_key.upper()}..."
         )
     return arguments[:count], rest
+
+
+def _is_path(text: str) -> bool:
+    """Whether a word with `=` in it is a path, there or not, rather than an override."""
+    key = text.partition("=")[0]
+    return os.path.exists(text) or ("/" in key and not key.lstrip("+~").startswith("hydra/"))
 
 
 if __name__ == "__main__":

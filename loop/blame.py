@@ -99,8 +99,7 @@ def _with_shortest_example(mode: FailureMode, rolled: Rolled) -> FailureMode:
 
 
 def _read(context: RoundContext) -> dict[str, Attribution]:
-    units = context.folder.units.done(STAGE)
-    return {key: Attribution.model_validate(body) for key, body in units.items()}
+    return context.folder.units.records(STAGE, Attribution)
 
 
 def _is_chosen(context: RoundContext, scored: ScoredTrajectory) -> bool:

@@ -96,7 +96,8 @@ def compose_tasks(context: RoundContext, stage: str, system: System, missing: in
             if key not in done:
                 _, done[key] = next(results)
                 units.put(stage, key, done[key])
-            draft = _from_json(done[key])
+            with units.reading(stage, key):
+                draft = _from_json(done[key])
             drafted += 1
             if isinstance(draft, RejectedDraft):
                 rejected[draft.reason] += 1

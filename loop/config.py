@@ -16,7 +16,7 @@ from attribution.config import AttributionConfig, FaultsConfig, NoFaults
 from components.environment.config import EnvironmentConfig
 from components.evaluator.config import EvaluatorConfig
 from components.harness.config import HarnessConfig
-from components.records.config import Config
+from components.records.config import Config, PathText
 from components.task.config import TaskConfig
 from loop.compute.config import ComputeConfig
 from loop.policy.config import PolicyConfig
@@ -98,7 +98,7 @@ class RunConfig(Config):
 
     run: RunName
     """Name of the run: its folder under `runs_dir`. In a sweep, each job adds 8 digits to it."""
-    runs_dir: str = Field(min_length=1)
+    runs_dir: PathText = Field(min_length=1)
     """Folder of all runs and of the store that they share."""
     round: int | None = Field(ge=0)
     """Round to run or resume (0: only the seed system); null: the first that is not finished."""
@@ -106,7 +106,7 @@ class RunConfig(Config):
     """Seed of everything that is drawn."""
     scale: Scale
     """One dial for sizes left null: smoke 4 tasks x 2 rollouts, small 16 x 4, full 200 x 8."""
-    out: str | None
+    out: PathText | None
     """File that the round's summary is also written to, as JSON; null: none."""
     dry_run: bool
     """true: run and write nothing, and say what the round would do."""
@@ -151,29 +151,50 @@ def sizes_of(config: RunConfig) -> Sizes:
 class BenchConfig(Config):
     """Keys of `bench`."""
 
-    benchmark: Literal["world"]
+    benchmark: Literal["world", "specs"]
     """Which benchmark; the word after `bench`."""
+    path: PathText | None
+    """specs: JSONL of many servers (or a saved listing) that is compiled; null where not asked."""
+    labels: PathText | None
+    """specs: JSONL of labelled tools (server, name, label) to hold readings against; null: none."""
+    runs_dir: PathText = Field(min_length=1)
+    """specs: folder whose store keeps what was compiled."""
+    compute: ComputeConfig
+    """specs: who compiles."""
     scale: Scale
     """How long it measures: smoke for seconds, small for a minute, full for a good figure."""
     seed: int = Field(ge=0)
     """Seed of everything that is drawn."""
-    out: str | None
+    out: PathText | None
     """File that the result is also written to, as JSON; null: none."""
+
+
+class SynthesizeConfig(Config):
+    """Keys of `synthesize`."""
+
+    runs_dir: PathText = Field(min_length=1)
+    """Folder whose store keeps what was compiled."""
+    out: PathText | None
+    """Folder that each service is written to; null: only the table is shown."""
+    environment: EnvironmentConfig
+    """Sources; built-in services are left out."""
+    compute: ComputeConfig
+    """Who compiles; changes no result."""
 
 
 class CompareConfig(Config):
     """Keys of `compare`."""
 
-    paths: tuple[str, ...] = Field(min_length=1)
+    paths: tuple[PathText, ...] = Field(min_length=1)
     """Folders of runs (the last finished round counts) or rounds; the words after `compare`."""
-    out: str | None
+    out: PathText | None
     """File that the comparison is also written to, as JSON; null: none."""
 
 
 class DoctorConfig(Config):
     """Keys of `doctor`."""
 
-    runs_dir: str = Field(min_length=1)
+    runs_dir: PathText = Field(min_length=1)
     """Folder of runs whose disk and rounds are looked at."""
     policy: PolicyConfig
     """Who is to act: what this policy needs must be there."""
@@ -194,7 +215,7 @@ class ShowConfig(Config):
     """Patch to show: what it changes, its replays, what became of it."""
     run: RunName
     """Name of the run."""
-    runs_dir: str = Field(min_length=1)
+    runs_dir: PathText = Field(min_length=1)
     """Folder of all runs."""
     round: int | None = Field(ge=0)
     """Round to look into; null: the last that is finished."""
@@ -217,11 +238,11 @@ class EvaluateConfig(Config):
 
     run: RunName
     """Name of the run: its folder under `runs_dir`. In a sweep, each job adds 8 digits to it."""
-    runs_dir: str = Field(min_length=1)
+    runs_dir: PathText = Field(min_length=1)
     """Folder of all runs and of the store that they share."""
     seed: int = Field(ge=0)
     """Seed of everything that is drawn; with the same keys of `task`, the same tasks."""
-    out: str | None
+    out: PathText | None
     """File that the result is also written to, as JSON; null: none."""
     environment: EnvironmentConfig
     """Services."""

@@ -64,11 +64,15 @@ def _explain_one(
             name, value = _first_leaf(key, found)
             return unknown_key(name, keys_of(model), _shown(value))
         case "missing":
-            return f"{key} is missing; {_missing_advice(key, model, defaults)}"
+            return f"{key} is missing; {_missing_advice(key, model)}"
         case "literal_error":
             wanted = str(context["expected"]).replace("'", "").replace(" or ", ", ")
             near = nearest(str(found), wanted.split(", "))
-            advice = f"set {key}={near} or drop the override" if near else _advice(key, defaults)
+            advice = (
+                f"set {key}={near} or drop the override"
+                if near
+                else _advice(key, defaults, values, found)
+            )
             return f"{key} must be one of {wanted} (got {_quoted(found)}); {advice}"
         case "union_tag_invalid" | "union_tag_not_found":
             wanted = str(context.get("expected_tags", "")).replace("'", "")
@@ -80,11 +84,11 @@ def _explain_one(
             sign, bound = _BOUNDS[kind]
             return (
                 f"{key} must be {sign} {context[bound]} (got {_quoted(found)}); "
-                f"{_advice(key, defaults)}"
+                f"{_advice(key, defaults, values, found)}"
             )
         case kind:
             rule = _EXPECTED.get(kind, f"cannot be used: {detail['msg'].lower()}")
-            return f"{key} {rule} (got {_quoted(found)}); {_advice(key, defaults)}"
+            return f"{key} {rule} (got {_quoted(found)}); {_advice(key, defaults, values, found)}"
 
 
 def dotted_path(location: Sequence[str | int], values: Any) -> str:
@@ -111,16 +115,26 @@ def _first_leaf(key: str, value: Any) -> tuple[str, Any]:
     return key, value
 
 
-def _missing_advice(key: str, model: type[Config], defaults: Mapping[str, Any]) -> str:
+def _missing_advice(key: str, model: type[Config]) -> str:
     choice = next((item.choice for item in keys_of(model) if item.name == key and item.choice), "")
     if choice:
         return f"choose the whole group with {choice}"
-    return _advice(key, defaults)
+    if any(part.isdigit() for part in key.split(".")):
+        return "add it to that entry of the list"
+    return f"drop the override ~{key}"
 
 
-def _advice(key: str, defaults: Mapping[str, Any]) -> str:
-    default = defaults.get(key)
-    if default is None or default == "???":
+def _advice(key: str, defaults: Mapping[str, Any], values: Any, found: Any) -> str:
+    """Return what to set instead: the default, of the choice that was made where there are several;
+    a value of the user's own where there is no default that would do."""
+    group = key.partition(".")[0]
+    chosen = values.get(group) if isinstance(values, Mapping) else None
+    kind = chosen.get("kind") if isinstance(chosen, Mapping) else None
+    default = defaults.get(f"{group}={kind} {key}", defaults.get(key))
+    is_refused = type(default) is type(found) and default == found
+    if default == "???" or is_refused:
+        return f"set {key}={'[VALUE]' if isinstance(default, list) else 'VALUE'}"
+    if default is None:
         return "drop the override"
     return f"set {key}={_shown(default)} or drop the override"
 

@@ -17,7 +17,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -88,8 +88,11 @@ def run_verb(
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:
         # Hydra raises plain errors too. Until a job has begun, what it cannot do is the command
-        # line's; after that it is our own mistake and keeps its traceback.
-        if job.has_begun and not isinstance(error, (HydraException, OmegaConfBaseException)):
+        # line's; after that it is our own mistake and keeps its traceback. An error of the system
+        # without a file's name is stdout's.
+        is_hydras = isinstance(error, (HydraException, OmegaConfBaseException))
+        is_stdouts = isinstance(error, OSError) and error.filename is None
+        if not is_hydras and (job.has_begun or is_stdouts):
             raise
         raise ConfigError(explain_composition(error, flags.overrides, keys)) from error
     job.raise_failures()
@@ -178,6 +181,7 @@ class _Job:
         self._is_sweep = HydraConfig.get().mode == RunMode.MULTIRUN
         number = HydraConfig.get().job.num + 1 if self._is_sweep else 1
         overrides = _texts(HydraConfig.get().overrides.task)
+        shown = " ".join(map(_without_key, overrides))
         try:
             values = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
             assert isinstance(values, dict)
@@ -185,13 +189,13 @@ class _Job:
             if self._is_sweep:
                 _name_job(plain, job_suffix(overrides))
                 name = plain.get("run", "")
-                print(f"sweep job {number}: {' '.join(overrides)} -> {name}", flush=True)
+                print(f"sweep job {number}: {shown} -> {name}", flush=True)
             config = load_config(plain, self._model, self._defaults)
             self.status = max(self.status, (self._command or _command_of(self._verb))(config) or 0)
         except OmegaConfBaseException as error:
-            self._keep(ConfigError(_explain_value(error)), f"{number} ({' '.join(overrides)})")
+            self._keep(ConfigError(_explain_value(error)), f"{number} ({shown})")
         except UserError as error:
-            self._keep(error, f"{number} ({' '.join(overrides)})")
+            self._keep(error, f"{number} ({shown})")
 
     def raise_failures(self) -> None:
         """Raise what failed, once Hydra is done."""
@@ -260,11 +264,14 @@ def _hydra_process(verb: Verb, flags: argparse.Namespace, arguments: list[str]) 
     # Hydra wants its flags before the overrides; people also write `task.k=2,3 -m`.
     options = [text for text in arguments if text not in flags.overrides]
     argv, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
-    with tempfile.TemporaryDirectory(prefix="selvage-sweep-") as folder:
+    with ExitStack() as stack:
+        sweep: list[str] = []
         # Hydra saves multirun.yaml in a sweep's folder. Who needs it to stay (a cluster launcher's
         # job files) names a folder with hydra.sweep.dir: the later override wins.
-        sweep = [f"hydra.sweep.dir={json.dumps(folder)}", "hydra.sweep.subdir=."]
-        overrides = [*(sweep if flags.multirun else []), *flags.overrides]
+        if flags.multirun:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="selvage-sweep-"))
+            sweep = [f"hydra.sweep.dir={json.dumps(folder)}", "hydra.sweep.subdir=."]
+        overrides = [*sweep, *flags.overrides]
         if flags.hydra_help:  # Hydra composes its own configuration alone, and knows none of ours
             overrides = []
         sys.argv = [f"python -m loop {verb.name}", *options, *overrides]
@@ -326,6 +333,12 @@ def _is_text(value: Any) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _without_key(override: str) -> str:
+    """Return an override as it may be shown: what names a key's variable may be the key itself."""
+    key = override.partition("=")[0]
+    return f"{key}=..." if key.endswith("api_key_env") else override
 
 
 def _texts(items: Any) -> list[str]:

@@ -28,6 +28,7 @@ from components.records.patch import Component
 from components.records.system import System
 from loop.config import STORE_FOLDER
 from loop.ledger_files import (
+    NO_EFFECT,
     config_changes,
     damaged,
     locked,
@@ -49,6 +50,13 @@ from loop.ledger_records import (
 )
 from loop.store import Store
 from loop.units import UnitLog
+
+UNITS_OF_STAGES = {"rollouts": "", "scores": ".score", "verdicts": "", "decisions": ""}
+"""Key of a stage's result that holds the content hashes of its units -> what follows the stage's
+name in theirs. A stage that drafts tells how many there are, as `drafted`."""
+
+MOST_SHOWN = 5
+"""Changed keys that one line names."""
 
 Compute = Callable[[], Any]
 """Computes a stage's result, a JSON body."""
@@ -129,7 +137,11 @@ class Ledger:
             write_file(path / "config.json", pretty_json(to_json(config)), point="config")
             write_sealed(path / "manifest.json", manifest, point="manifest")
         for leftover in path.glob(".*.tmp"):  # of a process that was killed while it wrote
-            leftover.unlink()
+            try:
+                leftover.unlink()
+            except OSError as error:
+                mend = "remove it, then run the same command again"
+                raise damaged(leftover, error.strerror or str(error), mend) from error
         with UnitLog(path / "units.sqlite") as units:
             yield RoundFolder(path, self.store, manifest, units)
 
@@ -150,11 +162,13 @@ class Ledger:
                 f"round {number} cannot start: round 0 of run '{self.run}' is not finished; "
                 "run +round=0 first"
             )
-        manifest = self.manifest(number)
-        if manifest is None or not self._has_begun(self.round_path(number), manifest):
+        if not self.has_begun(number):
             return None
+        manifest = self.manifest(number)
+        assert manifest is not None
         self._refuse_changed_config(number, manifest, config)
         self.refuse_broken_chain(number)
+        self.refuse_lost_units(number)
         return manifest
 
     @contextmanager
@@ -165,8 +179,10 @@ class Ledger:
             LedgerError: the round is not there, or a file of it is damaged.
         """
         path, manifest = self.round_path(number), self.manifest(number)
-        if manifest is None or not (path / "units.sqlite").exists():
+        is_there = (path / "units.sqlite").exists() or self.has_begun(number)
+        if manifest is None or not is_there:
             raise LedgerError(f"{path} holds no round; run +round={number} first")
+        self.refuse_lost_units(number)
         with UnitLog(path / "units.sqlite", read_only=True) as units:
             yield RoundFolder(path, self.store, manifest, units)
 
@@ -181,15 +197,37 @@ class Ledger:
             raise damaged(self.round_path(number), "there is no manifest.json")
         return self._config_of(number, manifest)
 
-    @staticmethod
-    def _has_begun(path: Path, manifest: Manifest) -> bool:
-        """Return whether a round has done anything; until then its configuration is not fixed."""
-        if manifest.stages or manifest.status == "finished":
+    def has_begun(self, number: int) -> bool:
+        """Return whether a round has done anything; until then its configuration is not fixed.
+
+        Raises:
+            LedgerError: the manifest is damaged, or is gone while what it stood for is there.
+        """
+        manifest, path = self.manifest(number), self.round_path(number)
+        if manifest is not None and (manifest.stages or manifest.status == "finished"):
             return True
         if not (path / "units.sqlite").exists():
             return False
         with UnitLog(path / "units.sqlite", read_only=True) as units:
+            if manifest is None and not units.is_empty:
+                raise damaged(path, "there is no manifest.json")
             return not units.is_empty
+
+    def refuse_lost_units(self, number: int) -> None:
+        """Raise unless the units of a round's finished stages are those that they ended with.
+
+        Raises:
+            LedgerError: a unit is missing, is another, or is one too many.
+        """
+        manifest = self.manifest(number)
+        with UnitLog(self.round_path(number) / "units.sqlite", read_only=True) as units:
+            for stage in manifest.stages if manifest else ():
+                result = self.store.get(stage.result)
+                for key, suffix in UNITS_OF_STAGES.items():
+                    if isinstance(result, dict) and key in result:
+                        units.refuse_other_units(f"{stage.name}{suffix}", result[key])
+                num_drafts = result.get("drafted", 0) if isinstance(result, dict) else 0
+                units.refuse_fewer_units(stage.name, num_drafts)
 
     def refuse_broken_chain(self, last: int) -> None:
         """Raise when a round up to `last` was made after another one than stands before it.
@@ -214,9 +252,20 @@ class Ledger:
         return body
 
     def _refuse_changed_config(self, number: int, manifest: Manifest, config: Record) -> None:
-        changes = config_changes(self._config_of(number, manifest), to_json(config))
+        before, now = self._config_of(number, manifest), to_json(config)
+        other = sorted(set(before) - set(now) - {*NO_EFFECT})
+        lacking = sorted(set(now) - set(before) - {*NO_EFFECT})
+        if other or lacking:
+            with_, without = ", ".join(other) or "none", ", ".join(lacking) or "none"
+            raise LedgerError(
+                f"round {number} of run '{self.run}' was started by another verb (of its groups "
+                f"of keys this one has not: {with_}; it lacks: {without}); give run= another name"
+            )
+        changes = config_changes(before, now)
         if changes:
-            listed = ", ".join(shown_change(change) for change in changes)
+            listed = ", ".join(shown_change(change) for change in changes[:MOST_SHOWN])
+            if len(changes) > MOST_SHOWN:
+                listed += f", and {len(changes) - MOST_SHOWN} more keys"
             raise LedgerError(
                 f"round {number} of run '{self.run}' started with another configuration "
                 f"({listed}); "

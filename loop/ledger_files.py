@@ -137,9 +137,7 @@ def locked(path: Path, run: str) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         opened = path.open("a+", encoding="ascii")
     except OSError as error:
-        raise LedgerError(
-            f"run '{run}' cannot be written ({error}); set runs_dir to a folder that can be written"
-        ) from error
+        raise _unwritable(run, why_unwritable(path.parent) or str(error)) from error
     with opened as file:
         _take_lock(file, fcntl.LOCK_EX, run)
         file.truncate(0)
@@ -155,16 +153,32 @@ def refuse_locked(path: Path, run: str) -> None:
         LedgerError: another process drives this run, or its folder cannot be written.
     """
     if path.exists():
-        with path.open(encoding="ascii") as file:
+        try:
+            opened = path.open(encoding="ascii")
+        except OSError as error:
+            raise _unwritable(run, str(error)) from error
+        with opened as file:
             _take_lock(file, fcntl.LOCK_SH, run)
-    folder = path.parent
-    while not folder.exists() and folder != folder.parent:
+    why = why_unwritable(path.parent)
+    if why:
+        raise _unwritable(run, why)
+
+
+def _unwritable(run: str, why: str) -> LedgerError:
+    return LedgerError(
+        f"run '{run}' cannot be written ({why}); set runs_dir to a folder that can be written"
+    )
+
+
+def why_unwritable(folder: Path) -> str:
+    """Return why nothing can be written into a folder, there or not yet; empty where it can."""
+    while not os.path.exists(folder) and folder != folder.parent:
+        if os.path.islink(folder):
+            return f"{folder} is a link to {os.readlink(folder)}, which is not there"
         folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise LedgerError(
-            f"run '{run}' cannot be written (under {folder}); set runs_dir to a folder that can "
-            "be written"
-        )
+    if not os.path.isdir(folder):
+        return f"{folder} is no folder"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} may not be written"
 
 
 def _take_lock(file: TextIO, kind: int, run: str) -> None:

@@ -69,8 +69,10 @@ class Page:
         )
 
     def show(self, stream: TextIO | None = None) -> None:
-        """Write everything to the stream; None: to stdout."""
+        """Write everything to the stream; None: to stdout, where there is one."""
         target = stream or sys.stdout
+        if target is None:
+            return
         has_colours = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         text = self.text(bold=target.isatty() and has_colours)
         encoding = target.encoding or "utf-8"

@@ -61,8 +61,8 @@ def repair(context: RoundContext, system: System, rolled: Rolled, blamed: Blamed
 
 def decisions_of(units: UnitLog) -> tuple[Decided, ...]:
     """Return every decision of a round, in the order in which they were made."""
-    bodies = units.done(STAGE)
-    return tuple(Decided.model_validate(body) for key in sorted(bodies) for body in bodies[key])
+    found = units.record_lists(STAGE, Decided)
+    return tuple(item for key in sorted(found) for item in found[key])
 
 
 def is_removal(patch: Patch) -> bool:
@@ -107,12 +107,10 @@ class _Work:
 
     def _decide(self, system: System, key: str, mode: FailureMode, removals: bool) -> list[Decided]:
         units = self.context.folder.units
-        done = units.done(STAGE)
-        if key not in done:
+        if key not in units.keys(STAGE):
             decisions = self._try(system, mode, removals)
-            done[key] = [to_json(item) for item in decisions]
-            units.put(STAGE, key, done[key])
-        return [Decided.model_validate(body) for body in done[key]]
+            units.put(STAGE, key, [to_json(item) for item in decisions])
+        return units.record_lists(STAGE, Decided, key)[key]
 
     def _try(self, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
         """Propose patches for one mode and decide them in turn, until one is accepted."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from components.errors import ConfigError
-from loop.ledger_files import write_file
+from loop.ledger_files import why_unwritable, write_file
 
 
 def check_result_file(out: str | None) -> None:
@@ -23,13 +22,11 @@ def check_result_file(out: str | None) -> None:
     path = Path(out)
     if path.is_dir() or out.endswith("/"):
         raise ConfigError(f"out must name a file (got the folder '{out}'); set out=result.json")
-    folder = path.parent
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+    why = why_unwritable(path.parent)
+    if why:
         raise ConfigError(
-            f"out cannot be written under '{folder}' (got '{out}'); set out to a file in a folder "
-            "that can be written"
+            f"out cannot be written (got '{out}': {why}); set out to a file in a folder that can "
+            "be written"
         )
 
 

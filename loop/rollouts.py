@@ -72,18 +72,16 @@ def roll_out(
     result = context.folder.run_stage(stage, compute)
     context.folder.units.refuse_other_units(stage, result["rollouts"])
     context.folder.units.refuse_other_units(scores, result["scores"])
-    trajectories = {
-        key: Trajectory.model_validate(body) for key, body in _units(context, stage).items()
-    }
-    groups = _units(context, scores).values()
-    scored = [ScoredTrajectory.model_validate(body) for group in groups for body in group]
+    trajectories = context.folder.units.records(stage, Trajectory)
+    groups = context.folder.units.record_lists(scores, ScoredTrajectory).values()
+    scored = [item for group in groups for item in group]
     return Rolled(trajectories, {item.rollout_id: item for item in sorted(scored, key=_rollout_id)})
 
 
 def effort_of(context: RoundContext, stage: str) -> Effort | None:
     """Return what generation took in a pass; None where no model ran here."""
-    bodies = _units(context, _effort(stage)).values()
-    return added(Effort.model_validate(body) for body in bodies) if bodies else None
+    found = context.folder.units.records(_effort(stage), Effort).values()
+    return added(found) if found else None
 
 
 def plan_batches(context: RoundContext, system: System) -> list[Batch]:
@@ -186,8 +184,7 @@ def _score_missing(context: RoundContext, stage: str, system: System) -> None:
     """Score the groups that have no scores yet; a group is a unit."""
     units, score_stage = context.folder.units, f"{stage}.score"
     groups: dict[str, list[Trajectory]] = {}
-    for body in units.done(stage).values():
-        trajectory = Trajectory.model_validate(body)
+    for trajectory in units.records(stage, Trajectory).values():
         groups.setdefault(trajectory.task_id, []).append(trajectory)
     done = units.done(score_stage)
     for task_id in sorted(set(groups) - set(done)):

@@ -13,18 +13,30 @@ from components.environment.catalog_loader import (
     load_reactions,
     load_service,
 )
-from components.environment.compiler.compile import compile_spec
 from components.environment.gates.run import admit_service
+from components.environment.sources.config import McpConfigSource, Source, ToolsListSource
+from components.environment.sources.listed import ListedServer
+from components.environment.sources.names import to_server
+from components.environment.sources.read import read_sources
 from components.environment.sources.server_list import read_recorded_listings, read_server_list
-from components.environment.sources.servers import ListedServer, call_server, list_servers
-from components.errors import ConfigError, SynthesisError, ToolError
+from components.environment.sources.servers import call_server
+from components.errors import ConfigError, SpecError, ToolError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.frozen import FrozenDict, thaw
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
-from loop.config import RunConfig
+from loop.compute.config import LocalComputeConfig
+from loop.compute.pool import open_pool
+from loop.config import STORE_FOLDER, RunConfig
 from loop.console import Console
+from loop.policy.check import check_policy
+from loop.synthesis.cache import FOLDER as SERVICES
+from loop.synthesis.cache import Compilations
+from loop.synthesis.run import synthesize
 from loop.verbs import nearest
+
+_NO_DATE = "1970-01-01"
+"""A round keeps no cards: its result does not depend on the day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +71,25 @@ def check_settings(config: RunConfig) -> None:
     Raises:
         ConfigError: an unknown built-in service, or settings of `task` that no draft could meet.
         SpecError: the file with servers cannot be read.
+        PolicyError: the policy could not be opened.
     """
     names = config.environment.services
     specs = {name: _builtin(name).spec for name in names}
     twice = next((name for name in specs if names.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(f"environment.services names '{twice}' twice; write it once")
-    if config.environment.mcp_config is None:
-        _check_tasks_fit(config, specs)
-    else:
+    check_policy(config.policy, config.train if config.trains else None, config.compute)
+    if config.environment.mcp_config is not None:
         path = Path(config.environment.mcp_config)
-        if read_recorded_listings(path) is None:
-            read_server_list(path)
+        try:
+            if read_recorded_listings(path) is None:
+                read_server_list(path)
+        except SpecError as error:
+            raise SpecError(
+                f"environment.mcp_config: {error}; mend the file, name another, or drop the key"
+            ) from error
+    elif not config.environment.sources:
+        _check_tasks_fit(config, specs)
 
 
 def build_services(config: RunConfig, console: Console) -> Services:
@@ -101,11 +120,12 @@ def build_services(config: RunConfig, console: Console) -> Services:
         compiled += [name] if candidate.is_compiled else []
     for name, reason in sorted(refused.items()):
         console.line(f"service {name} was not admitted: {reason}")
-    if config.environment.mcp_config is not None and not compiled:
+    settings = config.environment
+    if (settings.mcp_config is not None or settings.sources) and not compiled:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in sorted(refused.items()))
         raise ConfigError(
-            f"environment.mcp_config: none of its servers could be used ({reasons}); mend the "
-            "file or drop the key"
+            f"{'environment.sources' if settings.sources else 'environment.mcp_config'}: none of "
+            f"its servers could be used ({reasons}); mend the file or drop the key"
         )
     if compiled and config.task.k < 3:
         console.line(
@@ -178,34 +198,48 @@ def _compiled(
     config: RunConfig, console: Console, refused: dict[str, str], recorded: dict[str, Any]
 ) -> list[Candidate]:
     settings = config.environment
-    if settings.mcp_config is None:
+    sources = list(settings.sources)
+    if settings.mcp_config is not None:
+        sources.append(mcp_source(settings.mcp_config))
+    if not sources:
         return []
-    path = Path(settings.mcp_config)
-    listed = asyncio.run(list_servers(path, settings.timeout_seconds))
-    for name in settings.allow_calls:
-        recorded[name] = _recorded(config, path, name, listed)
-        console.line(f"{name} was called without arguments: {_outcome(recorded[name])}")
-    taken, candidates = set(settings.services), []
+    listed = asyncio.run(read_sources(sources, settings.timeout_seconds, date=_NO_DATE))
+    if settings.allow_calls and settings.mcp_config is not None:
+        path = Path(settings.mcp_config)
+        for name in settings.allow_calls:
+            recorded[name] = _recorded(config, path, name, listed)
+            console.line(f"{name} was called without arguments: {_outcome(recorded[name])}")
+    taken, specs = set(settings.services), []
     for server in listed:
         if server.spec is None:
             refused[server.name] = server.error
-            continue
-        name = server.spec.service
-        if name in taken:
-            refused[server.name] = f"there is a service '{name}' already; rename the server"
-            continue
-        taken.add(name)
-        try:
-            blueprint, seed, _why = compile_spec(server.spec)
-        except SynthesisError as error:
-            refused[name] = str(error)
-            continue
-        candidates.append(
-            Candidate(spec=server.spec, blueprint=blueprint, seed=seed, is_compiled=True)
-        )
-        offered = len(set(blueprint.tools) - set(blueprint.quarantined))
-        console.line(f"service {name}: {offered} of {len(server.spec.tools)} tools compiled")
-    return candidates
+        elif server.spec.service in taken:
+            refused[server.name] = (
+                f"there is a service '{server.spec.service}' already; rename the server"
+            )
+        else:
+            taken.add(server.spec.service)
+            specs.append(server.spec)
+    cache = Compilations(Path(config.runs_dir) / STORE_FOLDER / SERVICES)
+    with open_pool(LocalComputeConfig(kind="local"), console.line) as pool:
+        made = synthesize(specs, cache, pool, lambda _n, _of: None)
+    for service in made.services:
+        tools = service.blueprint.tools.values()
+        simulated = sum(tool.simulated for tool in tools)
+        told = f"{len(tools) - simulated} of {len(service.spec.tools)} tools compiled"
+        told += f", {simulated} simulated" if simulated else ""
+        console.line(f"service {service.spec.service}: {told}")
+    return [
+        Candidate(spec=item.spec, blueprint=item.blueprint, seed=item.seed, is_compiled=True)
+        for item in made.services
+    ]
+
+
+def mcp_source(path: str) -> Source:
+    """Return the source that `environment.mcp_config` names: servers, or saved listings."""
+    if read_recorded_listings(Path(path)) is not None:
+        return ToolsListSource(path=path)
+    return McpConfigSource(path=path)
 
 
 def _recorded(
@@ -227,10 +261,12 @@ def _recorded(
             f"environment.allow_calls: '{name}' needs arguments; only tools that need none are "
             "called; drop it"
         )
-    timeout, allowed = config.environment.timeout_seconds, frozenset({name})
+    card = next((item.card for item in listed if item.name == server), None)
+    own = tool if card is None else to_server(card, tool, {})[0]
+    timeout, allowed = config.environment.timeout_seconds, frozenset({f"{server}.{own}"})
     try:
         (answer,) = asyncio.run(
-            call_server(path, server, [(tool, {})], timeout, allow_calls=allowed)
+            call_server(path, server, [(own, {})], timeout, allow_calls=allowed)
         )
     except ToolError as error:
         return {"is_error": True, "structured": None, "text": str(error)}

@@ -13,11 +13,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from components.durable import open_database, transaction
 from components.errors import LedgerError
+from components.records.base import Record
 from components.records.frozen import canonical_json
+
+RecordT = TypeVar("RecordT", bound=Record)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS units (
@@ -35,8 +40,8 @@ class UnitLog:
 
         Args:
             path: the file; made when missing.
-            read_only: the file must be there, and nothing is written beside it either; what its
-                driver puts meanwhile is seen.
+            read_only: nothing is made or written; what a driver puts meanwhile is seen, and a file
+                that is not there holds no units.
         """
         self.path = path
         with self._readable():
@@ -84,9 +89,48 @@ class UnitLog:
             ).fetchall()
         for key, body, sha in rows:
             if not isinstance(body, bytes) or hashlib.sha256(body).hexdigest() != sha:
-                raise LedgerError(f"unit {stage}/{key} in {self.path} is damaged; {_MEND}")
-            units[key] = json.loads(body)
+                raise self._damaged(stage, key, "its bytes have another hash")
+            try:
+                units[key] = json.loads(body)
+            except (ValueError, RecursionError) as error:
+                raise self._damaged(stage, key, "it is no JSON") from error
         return units
+
+    def records(
+        self, stage: str, model: type[RecordT], only: str | None = None
+    ) -> dict[str, RecordT]:
+        """Return a stage's units as records, as `done` does.
+
+        Raises:
+            LedgerError: the file, or one unit in it, is damaged.
+        """
+        found: dict[str, RecordT] = {}
+        for key, body in self.done(stage, only).items():
+            with self.reading(stage, key):
+                found[key] = model.model_validate(body)
+        return found
+
+    def record_lists(
+        self, stage: str, model: type[RecordT], only: str | None = None
+    ) -> dict[str, list[RecordT]]:
+        """Return a stage's units, each of which is a list of records."""
+        found: dict[str, list[RecordT]] = {}
+        for key, body in self.done(stage, only).items():
+            with self.reading(stage, key):
+                found[key] = [model.model_validate(item) for item in body]
+        return found
+
+    @contextmanager
+    def reading(self, stage: str, key: str) -> Iterator[None]:
+        """Make a unit's body that is not of the shape it should have an error that names it."""
+        try:
+            yield
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise self._damaged(stage, key, f"{place}: {first['msg']}") from error
+        except (KeyError, TypeError) as error:
+            raise self._damaged(stage, key, "it is no unit of this stage") from error
 
     def refuse_other_units(self, stage: str, recorded: Mapping[str, str]) -> None:
         """Raise unless a finished stage's units are those that its result was made of.
@@ -105,6 +149,19 @@ class UnitLog:
         if wrong:
             raise LedgerError(
                 f"{self.path} is damaged (unit {stage}/{wrong[0][0]} is not as it was recorded); "
+                f"{_MEND}"
+            )
+
+    def refuse_fewer_units(self, stage: str, count: int) -> None:
+        """Raise unless a finished stage has at least this many units.
+
+        Raises:
+            LedgerError: there are fewer.
+        """
+        found = len(self.keys(stage))
+        if found < count:
+            raise LedgerError(
+                f"{self.path} is damaged (stage {stage} had {count} units, {found} are there); "
                 f"{_MEND}"
             )
 
@@ -130,6 +187,9 @@ class UnitLog:
                 "INSERT INTO units VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows
             )
 
+    def _damaged(self, stage: str, key: str, why: str) -> LedgerError:
+        return LedgerError(f"unit {stage}/{key} in {self.path} is damaged ({why}); {_MEND}")
+
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
@@ -142,7 +202,7 @@ class UnitLog:
             raise LedgerError(f"{self.path} is damaged ({error}); {_MEND}") from error
 
 
-_MEND = "remove the round's folder to run this round from its start"
+_MEND = "restore it from a copy, or remove the round's folder to run this round from its start"
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
@@ -150,9 +210,11 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
     # log nobody drives the round, and the file alone is the whole truth.
     has_log = path.with_name(path.name + "-wal").exists()
     mode = "mode=ro" if has_log else "mode=ro&immutable=1"
-    database = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, timeout=30.0)
-    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'units'").fetchone():
+    if path.exists():
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True, timeout=30.0)
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'units'").fetchone():
+            return database
         database.close()  # of a round that was killed before it had a table
-        database = sqlite3.connect(":memory:")
-        database.executescript(_SCHEMA)
+    database = sqlite3.connect(":memory:")
+    database.executescript(_SCHEMA)
     return database

@@ -35,11 +35,16 @@ VERBS = (
         summary="run or resume one round: roll out, score, find what is to blame, repair, report",
     ),
     Verb(
+        name="synthesize",
+        summary="make services of MCP servers, saved listings or OpenAPI documents, and gate them",
+        config="SynthesizeConfig",
+    ),
+    Verb(
         name="bench",
-        summary="measure a part against its bar: bench world",
+        summary="measure a part against its bar: bench world, bench specs",
         config="BenchConfig",
         subject_key="benchmark",
-        subjects=("world",),
+        subjects=("world", "specs"),
     ),
     Verb(
         name="train",
@@ -86,6 +91,7 @@ EXAMPLES = (
     ("python -m loop compare runs/mine runs/default", "what differs between runs, and how surely"),
     ("python -m loop show task=t_4f21 run=mine", "everything about one task"),
     ("python -m loop doctor", "is everything there that a round needs?"),
+    ("python -m loop synthesize environment.mcp_config=mcp.json", "services of your MCP servers"),
     ("python -m loop bench world out=world.json", "a benchmark"),
 )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from components.records.config import Config
+from components.environment.sources.config import Source
+from components.records.config import Config, PathText
 
 
 class EnvironmentConfig(Config):
@@ -12,10 +13,22 @@ class EnvironmentConfig(Config):
 
     services: tuple[str, ...]
     """Built-in services of the system, by name."""
-    mcp_config: str | None
+    sources: tuple[Source, ...]
+    """Where further services come from: saved listings, JSONL, OpenAPI documents, live MCP servers;
+    a list of `{kind: ..., path: ...}`."""
+    mcp_config: PathText | None = Field(min_length=1)
     """File with `mcpServers`, or a `tools/list` JSON file, whose services are added; null: none."""
     allow_calls: tuple[str, ...]
     """Tools of real servers that are called once without arguments, as `server.tool`, their answers
     kept in the ledger; empty: tools are listed, never called."""
     timeout_seconds: float = Field(gt=0, allow_inf_nan=False)
     """Seconds that a real server has to start and list its tools."""
+
+    @model_validator(mode="after")
+    def _calls_a_server(self) -> EnvironmentConfig:
+        if self.allow_calls and self.mcp_config is None:
+            raise ValueError(
+                f"environment.allow_calls names {self.allow_calls[0]!r}, and no server is listed; "
+                "set environment.mcp_config to the file that lists it, or drop the override"
+            )
+        return self

@@ -38,6 +38,7 @@ _TYPES: dict[FieldType, Any] = {
     # Values are settled before they come here: what is in an array or object is frozen JSON.
     FieldType.ARRAY: InstanceOf[tuple[Any, ...]],
     FieldType.OBJECT: InstanceOf[FrozenDict[str, Any]],
+    FieldType.JSON: Any,
 }
 
 

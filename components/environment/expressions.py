@@ -9,15 +9,19 @@ reaches a rollout.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from components.environment.pure import functions as pure
+from components.environment.simulation import draw_records
 from components.environment.state import MAX_ROW_BYTES, Table
 from components.environment.values import same as same
 from components.environment.values import settle, settle_number
 from components.records.frozen import FrozenDict
 
+_WORD = re.compile(r"\w+")
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What Python raises when an operation meets a value of the wrong type."""
 
@@ -138,10 +142,16 @@ def _operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
             raise ExpressionError(f"@given needs the name of an argument, found {operand!r}")
         argument = operand
         return lambda scope: argument in scope.names["args"]
+    if name == "@draw":
+        return _draw(operand, vocabulary)
+    if name in ("@call", "@can_call"):
+        return _pure_call(name, operand, vocabulary)
     if name in ("@row", "@rows", "@count"):
         return _table_operation(name, operand, vocabulary)
     if name == "@each":
         return _each(operand, vocabulary)
+    if name == "@find":
+        return _find(operand, vocabulary)
     if name == "@field":
         return _field(operand, vocabulary)
     if name in _UNARY:
@@ -268,6 +278,61 @@ def _each(operand: Any, vocabulary: Vocabulary) -> Compiled:
     return each
 
 
+def _find(operand: Any, vocabulary: Vocabulary) -> Compiled:
+    """The first element of a list for which an expression over `$element` holds, or null."""
+    if not isinstance(operand, (list, tuple)) or len(operand) != 2:
+        raise ExpressionError("@find needs [list, expression over $element]")
+    source = compile_expression(operand[0], vocabulary)
+    holds = compile_expression(operand[1], vocabulary.with_names("element"))
+
+    def find(scope: Scope) -> Any:
+        outer, found = scope.names.get("element"), None
+        for element in elements_of("@find", source(scope)):
+            scope.names["element"] = element
+            if holds(scope):
+                found = element
+                break
+        scope.names["element"] = outer
+        return found
+
+    return find
+
+
+def _draw(operand: Any, vocabulary: Vocabulary) -> Compiled:
+    """Records of a kind, drawn by the tool, its arguments and the state: see `simulation`."""
+    is_right = isinstance(operand, Mapping) and set(operand) == {"noun", "many", "tool"}
+    if not is_right or "args" not in vocabulary.names:
+        raise ExpressionError(f"@draw needs noun, many and tool, found {operand!r}"[:200])
+    noun, is_many, tool = str(operand["noun"]), bool(operand["many"]), str(operand["tool"])
+    return lambda scope: settle(
+        draw_records(noun, is_many, tool, scope.names["args"], scope.tables.values(), scope.now)
+    )
+
+
+def _pure_call(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
+    """A function of the library with named arguments, or whether it has a value for them."""
+    is_pair = isinstance(operand, (list, tuple)) and len(operand) == 2
+    if not is_pair or operand[0] not in pure.FUNCTIONS or not isinstance(operand[1], Mapping):
+        raise ExpressionError(f"{name} needs [function, arguments], found {operand!r}"[:200])
+    function = operand[0]
+    parts = {key: compile_expression(item, vocabulary) for key, item in operand[1].items()}
+
+    def call(scope: Scope) -> Any:
+        try:
+            return settle(pure.call(function, {key: part(scope) for key, part in parts.items()}))
+        except pure.PureError as error:
+            raise ExpressionError(str(error)) from error
+
+    def can_call(scope: Scope) -> bool:
+        try:
+            call(scope)
+        except ExpressionError:
+            return False
+        return True
+
+    return call if name == "@call" else can_call
+
+
 def _field(operand: Any, vocabulary: Vocabulary) -> Compiled:
     """One field of an object that an expression gives; as in a reference, no object has none."""
     is_pair = isinstance(operand, (list, tuple)) and len(operand) == 2
@@ -316,6 +381,21 @@ def _in(item: Any, items: Any) -> bool:
     return any(same(item, other) for other in elements_of("@in", items))
 
 
+def _matches(texts: Any, query: Any) -> bool:
+    """Every word of a query stands in one of the texts, in any case and order; no word: all do."""
+    words = _WORD.findall(" ".join(_texts((query,))).lower())
+    whole = "\n".join(_texts(texts)).lower()
+    return all(word in whole for word in words)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value
+
+
 def _without(items: Any, item: Any) -> tuple[Any, ...]:
     return tuple(other for other in elements_of("@without", items) if not same(other, item))
 
@@ -331,6 +411,11 @@ def _pick(values: Any, fields: Any) -> Any:
     if values is None:
         return None
     return FrozenDict({field: values.get(field) for field in elements_of("@pick", fields)})
+
+
+def _merge(old: Any, new: Any) -> Any:
+    """The fields of two objects; those of the second win, and null has none."""
+    return FrozenDict({**(old or {}), **(new or {})})
 
 
 def _text(value: Any) -> str:
@@ -389,6 +474,7 @@ _FIXED: dict[str, Callable[[Any, Any], Any]] = {
     "@ge": _ordered(operator.ge),
     "@in": _in,
     "@contains": _contains,
+    "@matches": _matches,
     "@sub": _arithmetic(operator.sub),
     "@mul": _arithmetic(operator.mul),
     "@append": lambda items, item: (*elements_of("@append", items), item),
@@ -397,6 +483,7 @@ _FIXED: dict[str, Callable[[Any, Any], Any]] = {
     "@part_before": lambda text, mark: text.partition(mark)[0],
     "@part_after": lambda text, mark: text.partition(mark)[2],
     "@pick": _pick,
+    "@merge": _merge,
 }
 _LAZY = frozenset({"@and", "@or", "@if", "@coalesce"})
 _VARIADIC: dict[str, Callable[[Any], Any]] = {

@@ -12,7 +12,7 @@ from components.environment.expressions import (
     compile_expression,
 )
 from components.records.blueprint import Query
-from components.records.frozen import FrozenDict, JsonObject
+from components.records.frozen import FrozenDict, JsonObject, canonical_json
 
 Page = dict[str, Any]
 """`rows`, `total` (of all pages) and `next_cursor` (key of the last row, null on the last page)."""
@@ -34,7 +34,16 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
             raise ExpressionError(f"query: table {query.table!r} has no field {field!r}")
     inner = vocabulary.with_names("item")
     filters = [compile_expression(part, inner) for _name, part in sorted(query.where.items())]
-    limit, cursor = (compile_expression(part, vocabulary) for part in (query.limit, query.cursor))
+    limit, cursor, offset, sort_with, turned = (
+        compile_expression(part, vocabulary)
+        for part in (
+            query.limit,
+            query.cursor,
+            query.offset,
+            query.sort_with,
+            query.descending_with,
+        )
+    )
     shown = query.fields
 
     def matches(scope: Scope, values: JsonObject) -> bool:
@@ -48,11 +57,12 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
     def run(scope: Scope) -> Page | str:
         rows = [row for row in scope.tables[query.table].in_order() if matches(scope, row)]
         scope.names.pop("item", None)
-        if query.sort_by is not None:
-            field = query.sort_by
+        field = chosen if (chosen := sort_with(scope)) in fields else query.sort_by
+        if field is not None:
             # Rows come by key and the sort is stable: ties stay in the order of their keys.
-            rows.sort(key=lambda row: (row[field] is not None, row[field]))
-        if query.descending:
+            rows.sort(key=lambda row: _sort_key(row[field]))
+        is_turned = turned(scope)
+        if query.descending if is_turned is None else is_turned:
             rows.reverse()
         total, start = len(rows), 0
         after = cursor(scope)
@@ -61,11 +71,12 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
             if not places:
                 return "cursor"
             start = places[0] + 1
-        most = limit(scope)
-        if most is not None and type(most) is not int:
-            raise ExpressionError(f"query: the limit is {most!r}"[:200])
+        most, passed = _count(limit(scope), "limit"), _count(offset(scope), "offset")
         if most is not None and most < 0:
             return "limit"
+        if passed is not None and passed < 0:
+            return "offset"
+        start += passed or 0
         end = total if most is None else min(total, start + most)
         page = rows[start:end]
         return {
@@ -75,6 +86,20 @@ def compile_query(query: Query, key: str, vocabulary: Vocabulary) -> Callable[[S
         }
 
     return run
+
+
+def _count(value: Any, name: str) -> int | None:
+    if value is not None and type(value) is not int:
+        raise ExpressionError(f"query: the {name} is {value!r}"[:200])
+    return value
+
+
+def _sort_key(value: Any) -> tuple[bool, bool, Any]:
+    """Null first, then what has an order of its own, then everything else by its JSON text."""
+    is_plain = isinstance(value, (str, int, float))
+    if value is None or is_plain:
+        return value is not None, False, value
+    return True, True, canonical_json(value)
 
 
 def _shown(row: JsonObject, fields: tuple[str, ...] | None) -> JsonObject:

@@ -211,6 +211,8 @@ def _compile_lookup(
 ) -> Callable[[Scope], None]:
     table, key = lookup.table, _entity_key(blueprint, lookup.table, lookup.field)
     field = lookup.field or key
+    if lookup.where:
+        return _compile_selection(name, lookup, vocabulary)
     equals = compile_expression(lookup.equals, vocabulary)
 
     def look(scope: Scope) -> None:
@@ -219,6 +221,31 @@ def _compile_lookup(
         if row is None and not lookup.optional:
             message = f"no {table} with {field} {wanted!r}"
             raise Refusal(ErrorCode.NOT_FOUND, message, field=field)
+        scope.names[name] = row
+
+    return look
+
+
+def _compile_selection(
+    name: str, lookup: Lookup, vocabulary: Vocabulary
+) -> Callable[[Scope], None]:
+    """A lookup by several conditions; those that are null say nothing."""
+    inner = vocabulary.with_names("item")
+    conditions = [
+        compile_expression(condition, inner) for _, condition in sorted(lookup.where.items())
+    ]
+    table = lookup.table
+
+    def matches(scope: Scope, row: JsonObject) -> bool:
+        scope.names["item"] = row
+        verdicts = [found for part in conditions if (found := part(scope)) is not None]
+        return bool(verdicts) and all(verdicts)
+
+    def look(scope: Scope) -> None:
+        row = next((row for row in scope.tables[table].in_order() if matches(scope, row)), None)
+        scope.names.pop("item", None)
+        if row is None and not lookup.optional:
+            raise Refusal(ErrorCode.NOT_FOUND, f"no such {table}")
         scope.names[name] = row
 
     return look

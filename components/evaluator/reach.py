@@ -31,7 +31,7 @@ def reach_of(tool: ToolBlueprint, argument: str) -> dict[str, Reach]:
     """Return what an argument reaches, by effect. Effects run in the order of their names."""
     names = {f"args.{argument}", "args"}
     for name, lookup in sorted(tool.lookups.items()):
-        if names & set(_names_in(lookup.equals)):
+        if names & {*_names_in(lookup.equals), *_names_in(lookup.where)}:
             names.add(name)
     reached = {}
     for name, effect in sorted(tool.effects.items()):

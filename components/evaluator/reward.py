@@ -25,7 +25,7 @@ def completion_rewards(
     if not values or not weights:
         return [0.0] * len(values)
     shares = [sum(column) / len(values) for column in zip(*values, strict=True)]
-    focused = [own * (lambda_ + 1.0 - share) for own, share in zip(weights, shares, strict=True)]
+    focused = [own * (lambda_ + (1.0 - share)) for own, share in zip(weights, shares, strict=True)]
     total = sum(focused)
     return [
         sum(weight * value for weight, value in zip(focused, row, strict=True)) / total

@@ -19,7 +19,7 @@ from components.records.spec import Expr
 class FieldType(StrEnum):
     """Type of an entity's field. `timestamp` is `YYYY-MM-DDTHH:MM:SSZ`.
 
-    `object` and `array` are free JSON.
+    `object` and `array` are free JSON; `json` is any value at all.
     """
 
     STRING = "string"
@@ -29,6 +29,7 @@ class FieldType(StrEnum):
     TIMESTAMP = "timestamp"
     ARRAY = "array"
     OBJECT = "object"
+    JSON = "json"
 
 
 class FunctionalClass(StrEnum):
@@ -64,6 +65,7 @@ class QuarantineReason(StrEnum):
     UNSUPPORTED_SCHEMA = "unsupported_schema"
     FAILED_SELF_TEST = "failed_self_test"
     FAILED_ADVERSARIAL = "failed_adversarial"
+    FAILED_DOCUMENTATION = "failed_documentation"
     FAILED_STATE_LAW = "failed_state_law"
 
 
@@ -108,7 +110,12 @@ class Lookup(Record):
     table: str
     field: str | None = None
     """Field to match; None means the table's key."""
-    equals: Expr
+    equals: Expr = None
+    """Value of that field. Not read where `where` is given."""
+    where: FrozenDict[str, Expr] = FrozenDict()
+    """Named conditions over `$item`: the first row by key for which all hold. A condition that is
+    null is ignored; where all are null, no row is found.
+    """
     optional: bool = False
     """True: a missing row binds null instead of answering `not_found`."""
 
@@ -153,8 +160,14 @@ class Query(Record):
     sort_by: str | None = None
     """Field to sort by (ties by key); None sorts by key."""
     descending: bool = False
+    sort_with: Expr = None
+    """Gives the name of the field to sort by; null or another name leaves it to `sort_by`."""
+    descending_with: Expr = None
+    """Gives whether the order is turned round; null leaves it to `descending`."""
     limit: Expr = None
     """Largest number of rows in the answer; null: all."""
+    offset: Expr = None
+    """Number of rows to pass over before the first that is shown; null: none."""
     cursor: Expr = None
     """Key of the last row of the page before; null: from the start."""
     fields: tuple[str, ...] | None = None
@@ -169,6 +182,10 @@ class ToolBlueprint(Record):
     entity: str | None = None
     """Main table."""
     difficulty: int = Field(default=2, ge=1, le=5)
+    simulated: bool = False
+    """True where the answer depends on a world that is not kept here and is drawn instead: it says
+    so, changes no state, and no task is built on it.
+    """
     lookups: FrozenDict[str, Lookup] = FrozenDict()
     checks: FrozenDict[str, Check] = FrozenDict()
     effects: FrozenDict[str, Effect] = FrozenDict()

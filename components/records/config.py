@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict
+import os
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict
 
 from components.records.base import Record
 
@@ -15,3 +18,8 @@ class Config(Record):
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+PathText = Annotated[str, AfterValidator(os.path.expanduser)]
+"""A file or folder as it was written, a leading `~` the user's home: no shell expands it after
+`key=`."""

@@ -131,6 +131,8 @@ def tool_graph(system: System, services: tuple[str, ...]) -> ToolGraph:
         blueprint = blueprints[service]
         spec = system.reference.specs[service]
         for name, tool in sorted(blueprint.tools.items()):
+            if tool.simulated:
+                continue
             if name not in blueprint.quarantined and name in spec.tools:
                 tools[service, name] = _shape(service, spec.tools[name], tool, blueprints)
     return ToolGraph(tools=tools, blueprints=blueprints)
@@ -290,6 +292,9 @@ def _uses(tool: ToolBlueprint, blueprint: Blueprint) -> dict[str, Use]:
         key = lookup.field or blueprint.entities[lookup.table].key
         for pointer in _arguments_in(lookup.equals, None):
             note(pointer, Role.SELECTS, lookup.table, key)
+        for _label, condition in sorted(lookup.where.items()):
+            for pointer, field in _compared(condition, ("@eq", "@in")):
+                note(pointer, Role.SELECTS, lookup.table, field)
     for _name, effect in sorted(tool.effects.items()):
         element = next(iter(_arguments_in(effect.each, None)), None)
         for field, value in sorted(effect.fields.items()):

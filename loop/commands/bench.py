@@ -1,12 +1,17 @@
-"""Measure one part against its bar, side by side with what it is compared to, in one run.
+"""Measure one part against its bar, in one run.
 
     python -m loop bench world
+    python -m loop bench specs path=specs.jsonl
 
-`world` measures the tool environments: calls, forks, hashes, memory.
+`world` measures the tool environments: calls, forks, hashes, memory, beside other programs. `specs`
+compiles every server of a file and counts what became of each tool.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from loop.bench_specs import run_bench_specs
 from loop.bench_world import run_bench_world, settings_of
 from loop.config import BenchConfig
 from loop.result_file import check_result_file, write_result
@@ -15,9 +20,12 @@ from loop.result_file import check_result_file, write_result
 def main(config: BenchConfig) -> None:
     """Run the benchmark, print its figures, and write them to `out` where one is named."""
     check_result_file(config.out)
+    result: dict[str, Any]
     match config.benchmark:
         case "world":
             result = run_bench_world(settings_of(config.scale, config.seed))
+        case "specs":
+            result = run_bench_specs(config)
     if config.out is not None:
         write_result(config.out, result)
         print(config.out)

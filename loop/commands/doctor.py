@@ -16,7 +16,7 @@ from loop.doctor.check import Level
 from loop.doctor.folders import check_folders
 from loop.doctor.machine import check_machine
 from loop.doctor.packages import check_packages
-from loop.doctor.reach import check_endpoint, check_tracking
+from loop.doctor.reach import check_endpoint, check_local, check_tracking
 from loop.plain_page import visible
 
 
@@ -26,6 +26,7 @@ def main(config: DoctorConfig) -> int:
         *check_machine(),
         *check_folders(config.runs_dir),
         *check_packages(needs_model=str(config.policy.kind) == "local"),
+        *check_local(config.policy),
         *check_endpoint(config.policy),
         check_tracking(config.tracking),
     ]

@@ -94,6 +94,11 @@ def find_rounds(paths: Sequence[str]) -> Found:
 def _refuse_missing(text: str, path: Path) -> None:
     if path.exists():
         return
+    if path.is_symlink():
+        raise ConfigError(
+            f"'{text}' is a link to {os.readlink(path)}, which is not there; mend the link, or "
+            "name a folder under runs_dir"
+        )
     there = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
     near = nearest(path.name, there)
     mend = f"did you mean {Path(text).parent / near}?" if near else "name a folder under runs_dir"
@@ -168,8 +173,8 @@ def _outcomes(folder: RoundFolder, stage: str) -> dict[tuple[str, int], bool | N
     if result is None:
         raise damaged(folder.path / "manifest.json", f"there is no stage {stage}")
     folder.units.refuse_other_units(f"{stage}.score", thaw(result["scores"]))
-    groups = folder.units.done(f"{stage}.score").values()
-    scored = [ScoredTrajectory.model_validate(item) for group in groups for item in group]
+    groups = folder.units.record_lists(f"{stage}.score", ScoredTrajectory).values()
+    scored = [item for group in groups for item in group]
     return {(item.task_id, int(item.rollout_id.rpartition("-")[2])): item.passed for item in scored}
 
 

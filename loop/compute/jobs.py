@@ -22,6 +22,7 @@ Work = Coroutine[Any, Any, Any]
 
 JOBS = {
     "attribute": "loop.blame:ATTRIBUTE",
+    "compile": "loop.synthesis.compiled:COMPILE",
     "compose": "loop.composing:COMPOSE",
     "gold": "loop.train.gold:GOLD",
     "rollout": "loop.batches:ROLLOUT",

@@ -13,7 +13,9 @@ import itertools
 import logging
 import math
 import os
+import signal
 import socket
+import threading
 import time
 import warnings
 from collections import deque
@@ -182,6 +184,7 @@ class RayWorkers:
             del options["include_dashboard"]
             options["address"] = config.address
         self._has_started = True
+        ends = signal.getsignal(signal.SIGTERM)
         for tries_left in reversed(range(_TRIES)):
             try:
                 if config.address is not None and config.address != "auto":
@@ -194,6 +197,8 @@ class RayWorkers:
                 ray.shutdown()
                 if config.address is not None or not tries_left:
                     raise ComputeError(_unstarted(config, error)) from error
+        if callable(ends) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, ends)  # Ray puts its own there, which ends in silence
         there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         self._num_workers = self._fitting(there)
         for _ in range(self._num_workers):
@@ -206,12 +211,7 @@ class RayWorkers:
         if config.gpus_per_worker:
             most = min(most, math.floor(there.get("GPU", 0.0) / config.gpus_per_worker))
         if most < (config.num_workers or 1):
-            raise ConfigError(
-                f"compute.num_workers={config.num_workers or 1} needs "
-                f"{self._needs(config.num_workers or 1)}; Ray has {there.get('CPU', 0.0):g} CPUs "
-                f"and {there.get('GPU', 0.0):g} GPUs; lower compute.num_workers, "
-                "compute.cpus_per_worker or compute.gpus_per_worker"
-            )
+            raise ConfigError(_too_much(config, self._needs(config.num_workers or 1), there))
         return config.num_workers or most
 
     def _needs(self, count: int) -> str:
@@ -321,6 +321,24 @@ def _unstarted(config: RayComputeConfig, error: Exception) -> str:
     return (
         f"compute.address={config.address} cannot be reached ({reason}); start this program on a "
         "machine of the cluster, give its HOST:PORT, or set compute.address=null"
+    )
+
+
+def _too_much(config: RayComputeConfig, needed: str, there: dict[str, float]) -> str:
+    """Return the line for workers that do not fit; it advises the keys that would help."""
+    num_cpus, num_gpus = there.get("CPU", 0.0), there.get("GPU", 0.0)
+    keys = []
+    if config.gpus_per_worker > num_gpus:
+        keys.append("compute.gpus_per_worker")
+    if config.cpus_per_worker > num_cpus:
+        keys.append("compute.cpus_per_worker")
+    mend = " and ".join(keys) or "compute.num_workers"
+    workers = f"{config.num_workers} workers need"
+    if config.num_workers in (None, 1):
+        workers = "a worker needs"
+    return (
+        f"{workers} {needed}, and Ray has {num_cpus:g} CPUs and {num_gpus:g} GPUs; lower {mend}, "
+        "or set compute=local"
     )
 
 

@@ -6,7 +6,6 @@ The real write goes to a folder of its own, which is removed again; runs are onl
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import tempfile
@@ -18,6 +17,7 @@ from components.errors import LedgerError
 from loop.config import STORE_FOLDER
 from loop.doctor.check import Check, Level, graded
 from loop.ledger import Ledger
+from loop.ledger_files import why_unwritable
 
 LEAST_BYTES = 200 * 2**20
 """Less would end a round of moderate size in its middle."""
@@ -28,11 +28,11 @@ _GIB = 2**30
 def check_folders(runs_dir: str) -> list[Check]:
     """Return the checks of a folder of runs, which need not be there yet."""
     place = Path(runs_dir)
-    while not place.exists() and place != place.parent:
+    why = why_unwritable(place)
+    if why:
+        return [Check("runs_dir", Level.FAIL, why, "set runs_dir to a folder of your own")]
+    while not place.exists():
         place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        found = f"{place} cannot be written"
-        return [Check("runs_dir", Level.FAIL, found, "set runs_dir to a folder of your own")]
     return [_check_room(place), _check_database(place), check_rounds(Path(runs_dir))]
 
 
@@ -69,9 +69,10 @@ def _check_database(place: Path) -> Check:
 
 
 def check_rounds(runs_dir: Path) -> Check:
-    """Return whether manifests, configurations and the chain of rounds are as they were written."""
+    """Return whether manifests, configurations, units and the chain of rounds are as they were
+    written."""
     problems: list[str] = []
-    num_runs = num_rounds = num_open = 0
+    num_runs = num_rounds = num_open = num_new = 0
     for folder in sorted(runs_dir.iterdir()) if runs_dir.is_dir() else []:
         numbers = sorted(
             int(path.name.removeprefix("round-"))
@@ -85,7 +86,11 @@ def check_rounds(runs_dir: Path) -> Check:
             num_rounds += 1
             try:
                 num_open += not ledger.is_finished(number)
-                ledger.config_of(number)
+                if ledger.has_begun(number):
+                    ledger.config_of(number)
+                    ledger.refuse_lost_units(number)
+                else:
+                    num_new += 1
             except LedgerError as error:
                 problems.append(str(error))
         try:
@@ -97,4 +102,5 @@ def check_rounds(runs_dir: Path) -> Check:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         return Check("runs", Level.FAIL, f"{problems[0]}{more}")
     unfinished = f", {num_open} not finished" if num_open else ""
+    unfinished += f" ({num_new} of them not begun)" if num_new else ""
     return graded("runs", f"{num_rounds} rounds of {num_runs} runs are whole{unfinished}")

@@ -1,18 +1,34 @@
-"""What lies outside: the policy's endpoint where one is configured, and Weights & Biases."""
+"""What a round reaches for: the policy, here or behind an endpoint, and Weights & Biases."""
 
 from __future__ import annotations
 
 import os
 
-from components.errors import ProviderError
+from components.errors import PolicyError, ProviderError
 from loop.config import NoTracking, TrackingConfig
 from loop.doctor.check import Check, Level, graded
 from loop.doctor.packages import version_of
-from loop.policy.config import OpenAIPolicyConfig, PolicyConfig
+from loop.policy.check import BUILTIN, check_policy, model_folder
+from loop.policy.config import LocalPolicyConfig, OpenAIPolicyConfig, PolicyConfig
 from loop.policy.openai import list_models
 from loop.tracking import tracking_mode
 
 DEADLINE_SECONDS = 4.0
+
+
+def check_local(policy: PolicyConfig) -> list[Check]:
+    """Return whether a policy that runs here could be opened; nothing where none does."""
+    if not isinstance(policy, LocalPolicyConfig):
+        return []
+    try:
+        check_policy(policy)
+        is_here = policy.model == BUILTIN or model_folder(policy.model) is not None
+    except PolicyError as error:
+        return [Check("policy", Level.FAIL, str(error))]
+    where = "" if is_here else ", which the hub gives when it is first needed"
+    adapter = "no adapter" if policy.adapter is None else f"adapter {policy.adapter}"
+    found = f"{policy.model}{where}, {adapter}, on {policy.device}"
+    return [graded("policy", found)]
 
 
 def check_endpoint(policy: PolicyConfig) -> list[Check]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from components.environment.catalog_loader import load_contract, load_reactions, load_service
 from components.environment.sources.server_list import read_recorded_listings, read_server_list
@@ -27,9 +26,12 @@ from loop.dry_run.tokens import TokensPerRollout, rehearse, tokens_of
 from loop.ledger import Ledger, RoundFolder, load_system
 from loop.ledger_files import refuse_locked
 from loop.ledger_records import Manifest
+from loop.policy.check import check_policy
+from loop.policy.config import LocalPolicyConfig
 from loop.seed_round import seed_harness
 from loop.services import check_settings
 from loop.train.stage import STAGE as TRAIN_STAGE
+from loop.train.stage import kept_before
 
 SEED_STAGES = ("services", "tasks", "faults")
 ROUND_STAGES = ("grow", "rollout", "attribute", "repair", "reeval")
@@ -100,6 +102,7 @@ def plan_round(config: RunConfig) -> Plan:
         begun[0] = ledger.check_round(0, config)
     if number:
         begun[number] = ledger.check_round(number, config) if ledger.is_finished(0) else None
+    _check_kept_policy(config, ledger, number)
     with ExitStack() as stack:
         folders = {
             key: stack.enter_context(ledger.read_round(key))
@@ -114,6 +117,17 @@ def stages_of(config: RunConfig, number: int) -> tuple[str, ...]:
     if not number:
         return SEED_STAGES
     return (*ROUND_STAGES, TRAIN_STAGE) if config.trains else ROUND_STAGES
+
+
+def _check_kept_policy(config: RunConfig, ledger: Ledger, number: int) -> None:
+    """Refuse where the policy that the rounds before have trained could not be opened."""
+    is_open = number > 1 and not ledger.is_finished(number)
+    if not is_open or not isinstance(config.policy, LocalPolicyConfig):
+        return
+    with ledger.read_round(number - 1) as before:
+        kept = kept_before(before, number)
+    if kept is not None:
+        check_policy(config.policy.model_copy(update={"adapter": str(kept)}))
 
 
 def _planned(
@@ -250,8 +264,7 @@ def _recorded(ledger: Ledger, number: int, config: RunConfig) -> list[Trajectory
         if ledger.config_of(number).get("policy") != to_json(config)["policy"]:
             return []
         keys = folder.units.keys("reeval")[:MAX_READ]
-        bodies: list[Any] = [folder.units.done("reeval", key)[key] for key in keys]
-    return [Trajectory.model_validate(body) for body in bodies]
+        return [folder.units.records("reeval", Trajectory, key)[key] for key in keys]
 
 
 def _first_tasks(config: RunConfig) -> System:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from components.records.config import Config
+from components.records.config import Config, PathText
 
 
 class ErrorRates(Config):
@@ -31,6 +32,20 @@ class ScriptedPolicyConfig(Config):
     """How often it slips."""
 
 
+def _check_variable(name: str) -> str:
+    # What was given is not repeated: it may be the key itself.
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(
+            "policy.api_key_env must be the name of an environment variable (what was given is "
+            "none, and is not shown: it may be a key); put the key into a variable and set "
+            "policy.api_key_env=OPENAI_API_KEY"
+        )
+    return name
+
+
+VariableName = Annotated[str, AfterValidator(_check_variable)]
+
+
 class OpenAIPolicyConfig(Config):
     """`policy=openai`: a model behind an OpenAI-compatible endpoint."""
 
@@ -40,7 +55,7 @@ class OpenAIPolicyConfig(Config):
     """Address up to and including `/v1`; without user, password or query: it is kept and logged."""
     model: str = Field(min_length=1)
     """Model name as the endpoint knows it."""
-    api_key_env: str = Field(min_length=1)
+    api_key_env: VariableName
     """Environment variable that holds the key; the key itself is never configured or stored."""
     temperature: float = Field(ge=0, allow_inf_nan=False)
     """Sampling temperature."""
@@ -57,9 +72,9 @@ class LocalPolicyConfig(Config):
 
     kind: Literal["local"]
     """A language model in this process, by transformers."""
-    model: str = Field(min_length=1)
+    model: PathText = Field(min_length=1)
     """The model: builtin (SmolLM2-135M-Instruct), a folder, or a name on the Hugging Face hub."""
-    adapter: str | None = Field(min_length=1)
+    adapter: PathText | None = Field(min_length=1)
     """Delta on top of it: builtin, a file or checkpoint folder; null: the plain model."""
     temperature: float = Field(ge=0, allow_inf_nan=False)
     """Sampling temperature; 0 takes the likeliest token."""

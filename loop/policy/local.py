@@ -175,18 +175,37 @@ def open_local(config: LocalPolicyConfig) -> Iterator[Local]:
     Raises:
         PolicyError: model, adapter or device is not there, or they do not fit.
     """
-    if config.device != "cpu" and not torch.cuda.is_available():
-        raise PolicyError(f"policy.device={config.device}: no GPU is found; set policy.device=cpu")
+    check_device(config.device)
     num_threads = torch.get_num_threads()
     loaded = load_model(config.model, config.adapter)
     model = loaded.model.to(config.device, getattr(torch, config.dtype))
     prepare(model)
-    local = Local(model, ChatTokens(loaded.tokenizer), config, loaded.version)
+    tokens = ChatTokens(loaded.tokenizer)
+    tokens.refuse_unknown(model.get_input_embeddings().num_embeddings)
+    local = Local(model, tokens, config, loaded.version)
     try:
         yield local
     finally:
         local.close()
         torch.set_num_threads(num_threads)
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is not there.
+
+    Raises:
+        PolicyError: there is no GPU, or none of this number.
+    """
+    if device == "cpu":
+        return
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if not count:
+        raise PolicyError(f"policy.device={device}: no GPU is found; set policy.device=cpu")
+    if int(device.partition(":")[2] or 0) >= count:
+        raise PolicyError(
+            f"policy.device={device}: there are {count} GPUs, numbered from 0; "
+            f"set policy.device=cuda:{count - 1}"
+        )
 
 
 def window_of(model: Any) -> int:

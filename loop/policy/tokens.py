@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from components.errors import PolicyError
 from components.harness.policy import Message
+from loop.policy.check import CHAT_TOKENS, MODEL_REMEDY
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-_START, _END = "<|im_start|>", "<|im_end|>"
+_START, _END = CHAT_TOKENS
 _KEPT_TEXTS = 4096
 """Texts whose ids are kept: a system message is asked for again at every turn of its group."""
 
@@ -51,14 +52,30 @@ class ChatTokens:
         known = tokenizer.get_added_vocab()
         if _START not in known or _END not in known:
             raise PolicyError(
-                f"policy.model: its tokenizer has no {_START} and {_END}; "
-                "choose a chat model that is trained on ChatML"
+                f"policy.model: its tokenizer has no {_START} and {_END}: it is not trained on "
+                f"ChatML; {MODEL_REMEDY}"
             )
         self._tokenizer = tokenizer
         self._start_id: int = known[_START]
         self.end_id: int = known[_END]
         """The token that ends a turn."""
         self._kept = lru_cache(maxsize=_KEPT_TEXTS)(self._ids_of)
+
+    def refuse_unknown(self, size: int) -> None:
+        """Refuse a model that does not know every token.
+
+        Args:
+            size: number of tokens that it has embeddings of.
+
+        Raises:
+            PolicyError: the tokenizer has more.
+        """
+        highest = max(self._tokenizer.get_vocab().values())
+        if highest >= size:
+            raise PolicyError(
+                f"policy.model: its tokenizer has {highest + 1} tokens, the model only {size}; "
+                "give the tokenizer that belongs to the weights"
+            )
 
     def encode(self, messages: Sequence[Message], *, reply_next: bool) -> Tokens:
         """Return a conversation's ids, and which of them are the policy's.

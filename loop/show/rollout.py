@@ -33,13 +33,12 @@ def show_rollout(seen: Seen, name: str, stage: str) -> Page:
         ConfigError: this pass has no such rollout.
     """
     units = seen.folder.units
-    body = units.done(stage, name).get(name)
-    if body is None:
+    trajectory = units.records(stage, Trajectory, name).get(name)
+    if trajectory is None:
         raise ConfigError(
             f"{seen.where} has no rollout '{name}' {PASSES[stage]}: its task was retired, or the "
             "pass is not done; drop stage=reeval"
         )
-    trajectory = Trajectory.model_validate(body)
     system = seen.before if stage == "rollout" else seen.after
     page = Page()
     page.heading(f"Rollout {name} ({seen.where}, {PASSES[stage]})")
@@ -55,14 +54,14 @@ def show_rollout(seen: Seen, name: str, stage: str) -> Page:
     if scored is not None:
         _show_criteria(page, system, scored)
     if stage == "rollout":
-        found = units.done("attribute", name).get(name)
-        _show_verdict(page, seen, None if found is None else Attribution.model_validate(found))
+        _show_verdict(page, seen, units.records("attribute", Attribution, name).get(name))
     return page
 
 
 def _score(seen: Seen, stage: str, trajectory: Trajectory) -> ScoredTrajectory | None:
-    groups = seen.folder.units.done(f"{stage}.score", trajectory.task_id)
-    scored = [ScoredTrajectory.model_validate(item) for group in groups.values() for item in group]
+    task_id = trajectory.task_id
+    groups = seen.folder.units.record_lists(f"{stage}.score", ScoredTrajectory, task_id)
+    scored = groups.get(task_id, [])
     return next((item for item in scored if item.rollout_id == trajectory.rollout_id), None)
 
 
@@ -86,9 +85,10 @@ def _facts(
     ]
     if sampled:
         facts.append(("sampled", f"{sampled} tokens"))
-    twin = seen.folder.units.done(other, trajectory.rollout_id).get(trajectory.rollout_id)
+    rollout_id = trajectory.rollout_id
+    twin = seen.folder.units.records(other, Trajectory, rollout_id).get(rollout_id)
     if twin is not None:
-        told = outcome_of(_score(seen, other, Trajectory.model_validate(twin)))
+        told = outcome_of(_score(seen, other, twin))
         facts.append((PASSES[other], f"{told} (add stage={other})"))
     return facts
 

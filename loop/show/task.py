@@ -62,8 +62,8 @@ def _facts(seen: Seen, task: Task) -> list[tuple[str, str]]:
     key = task.task_id
     facts = [("kind", f"{task.kind}, split {task.split}, drawn with seed {task.seed}")]
     for stage, label in (("rollout", "passed before"), ("reeval", "passed after")):
-        groups = seen.folder.units.done(f"{stage}.score", key).values()
-        passed = [ScoredTrajectory.model_validate(s).passed for group in groups for s in group]
+        groups = seen.folder.units.record_lists(f"{stage}.score", ScoredTrajectory, key).values()
+        passed = [scored.passed for group in groups for scored in group]
         if passed:
             facts.append((label, f"{passed.count(True)} of {len(passed)} ({key}-00, ...)"))
     if key in seen.after.retired:

@@ -79,8 +79,9 @@ class SftTraining(Config):
     """true: no gradient flows into the prompt that the samples of a pack share."""
     masks_mistakes: bool
     """true: turns whose call could not be read, failed, or is a known slip carry no loss."""
-    max_tokens: int = Field(ge=1)
-    """Longest sample in tokens; longer ones are left out, and counted."""
+    max_tokens: int = Field(ge=64)
+    """Longest sample in tokens (a system message alone has more than 64); longer ones are left out,
+    and counted."""
     checkpoint_every: int = Field(ge=1)
     """Steps between two checkpoints."""
     held_out_tasks: int = Field(ge=0)

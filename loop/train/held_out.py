@@ -91,7 +91,8 @@ def draw_gold(
                 _, done[key] = next(results)
                 units.put(STAGE, key, done[key])
             drafted += 1
-            draft = _read(done[key])
+            with units.reading(STAGE, key):
+                draft = _read(done[key])
             if isinstance(draft, RejectedDraft):
                 rejected[draft.reason] += 1
             elif not draft.scored.passed:

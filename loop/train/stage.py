@@ -16,6 +16,7 @@ from components.harness.rendering import rendering_version
 from components.records.frozen import FrozenDict
 from components.records.system import System
 from loop.context import RoundContext
+from loop.ledger import RoundFolder
 from loop.policy.config import LocalPolicyConfig
 from loop.rollouts import Rolled
 from loop.summary import TrainingSummary
@@ -37,7 +38,7 @@ def with_trained_policy(context: RoundContext) -> RoundContext:
         LedgerError: what they kept is missing or damaged.
     """
     policy = context.config.policy
-    kept = _kept_before(context)
+    kept = kept_before(context.folder, context.number)
     if kept is None or not isinstance(policy, LocalPolicyConfig):
         return context
     changed = policy.model_copy(update={"adapter": str(kept)})
@@ -142,10 +143,18 @@ def _may_train_on(system: System, task_id: str) -> bool:
     return kind_of(system.environment, task, certificate) is Kind.TRAIN
 
 
-def _kept_before(context: RoundContext) -> Path | None:
-    """Return the delta that the last round before kept; None where none did."""
-    for number in range(context.number - 1, 0, -1):
-        result = context.folder.earlier_result(number, STAGE)
+def kept_before(folder: RoundFolder, number: int) -> Path | None:
+    """Return the delta that the last round before `number` kept; None where none did.
+
+    Args:
+        folder: any round of the run.
+        number: a round; those before it are finished.
+
+    Raises:
+        LedgerError: what was kept is missing or damaged.
+    """
+    for earlier in range(number - 1, 0, -1):
+        result = folder.earlier_result(earlier, STAGE)
         if result is not None and result["adapter"] is not None:
-            return kept_policy(context.folder.earlier_path(number) / POLICY, result["adapter"])
+            return kept_policy(folder.earlier_path(earlier) / POLICY, result["adapter"])
     return None

@@ -15,9 +15,10 @@ from torch import Tensor
 from components.errors import ConfigError
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash
+from loop.policy.check import adapter_file
 from loop.policy.config import LocalPolicyConfig
 from loop.policy.tokens import ChatTokens
-from loop.policy.weights import LoadedModel, adapter_file, load_model
+from loop.policy.weights import LoadedModel, load_model
 from loop.train.config import SftTraining
 from loop.train.delta import (
     DeltaMeta,
@@ -60,7 +61,8 @@ def load_start(policy: LocalPolicyConfig, recipe: SftTraining) -> Start:
         PolicyError: model or adapter is not there, or they do not fit.
     """
     loaded = load_model(policy.model, None)
-    model = loaded.model
+    model, tokens = loaded.model, ChatTokens(loaded.tokenizer)
+    tokens.refuse_unknown(model.get_input_embeddings().num_embeddings)
     plain: dict[str, Tensor] = {}
     if recipe.weights == "full":
         plain = {name: item.detach().clone() for name, item in model.named_parameters()}
@@ -72,7 +74,7 @@ def load_start(policy: LocalPolicyConfig, recipe: SftTraining) -> Start:
     model.to(policy.device)
     return Start(
         loaded=loaded,
-        tokens=ChatTokens(loaded.tokenizer),
+        tokens=tokens,
         base=base,
         before=before,
         plain=plain,

@@ -27,9 +27,11 @@ from loop.console import Console
 from loop.context import RoundContext
 from loop.ledger import Ledger
 from loop.ledger_files import pretty_json, write_file
+from loop.policy.check import check_policy
 from loop.policy.config import LocalPolicyConfig
 from loop.policy.weights import load_model
 from loop.seed_round import seed_services
+from loop.services import check_settings
 from loop.train.checkpoints import StepLoss
 from loop.train.config import SftTraining
 from loop.train.evaluation import Evaluation, adapted, evaluate, outcome
@@ -80,6 +82,8 @@ def train(config: TrainConfig, console: Console) -> Path:
         UserError: the configuration names what is not there, or what cannot be met, or another
             training has this run's name.
     """
+    check_settings(as_round(config))
+    check_policy(config.policy, config.train)
     ledger = Ledger(Path(config.runs_dir), config.run)
     with (
         ledger.locked(),
@@ -100,6 +104,7 @@ def measure_policy(config: EvaluateConfig, console: Console) -> Evaluation:
     Raises:
         UserError: the configuration names what is not there, or what cannot be met.
     """
+    check_settings(as_round(config))
     ledger = Ledger(Path(config.runs_dir), config.run)
     with (
         ledger.locked(),

@@ -18,10 +18,14 @@ from tests.policy.tiny import save_tiny_chat
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 SMALL = ("policy=scripted", "scale=smoke", "task.count=2", "rollout.group_size=1", "tracking=none")
-MODEL = ("policy.adapter=null", "harness.max_turns=4", "train.held_out_tasks=1", *SMALL[1:])
+MODEL = (
+    "policy.adapter=null", "harness.max_turns=4", "train.held_out_tasks=1", "train.frozen_layers=0",
+    *SMALL[1:],
+)  # fmt: skip
 """For a model of random weights."""
 SMALLER = {
     "bench": ("scale=smoke",),
+    "synthesize": (),
     "evaluate": (
         "held_out.tasks=2", "held_out.max_drafts=12", "policy.adapter=null", "harness.max_turns=4",
     ),
@@ -30,7 +34,22 @@ SMALLER = {
         "train.frozen_layers=0", "train.batch_size=1",
     ),
 }  # fmt: skip
-TAKES_RUNS = ("evolve", "evaluate", "train", "show", "doctor")
+TAKES_RUNS = ("evolve", "evaluate", "train", "show", "doctor", "synthesize", "bench")
+NOTES = [
+    {"name": name, "inputSchema": {"type": "object", "properties": {key: {"type": "string"}}}}
+    for name, key in (("create_note", "title"), ("get_note", "note_id"), ("list_notes", "status"))
+]
+API = """
+openapi: 3.0.3
+info: {title: Notes, version: "1"}
+paths:
+  /notes/{note_id}:
+    get:
+      operationId: getNote
+      parameters:
+        - {name: note_id, in: path, required: true, schema: {type: string}}
+      responses: {"200": {description: a note}}
+"""
 
 
 def commands() -> list[str]:
@@ -90,6 +109,9 @@ def test_command_of_the_readme_runs(
     server = str(ROOT / "tests" / "servers" / "notes_server.py")
     entry = {"command": sys.executable, "args": [server]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": entry}}))
+    listing = json.dumps({"server": "notes", "tools": NOTES})
+    (tmp_path / "specs.jsonl").write_text(listing + "\n")
+    (tmp_path / "api.yaml").write_text(API)
     arguments = shlex.split(command)[3:]
     arguments = [part.replace("http://localhost:8000/v1", base_url) for part in arguments]
     arguments = [part.replace("/models/my-model", str(model)) for part in arguments]

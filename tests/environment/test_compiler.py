@@ -13,9 +13,9 @@ import jsonschema_rs
 import pytest
 
 from components.environment.compiler.compile import compile_spec
-from components.environment.compiler.words import plural, read_name, singular, tokens
 from components.environment.engine import execute
 from components.environment.gates.run import admit_service
+from components.environment.names import plural, singular, tokens
 from components.environment.seeds.sample_values import SchemaSampler
 from components.environment.sources.listing import service_name, spec_from_listing
 from components.environment.state import rows_of
@@ -65,11 +65,12 @@ GET = tool("get_item", "item_id", item_id=TEXT)
 LIST = tool("list_items")
 
 
-def test_plain_tools_of_the_notes_server_compile() -> None:
+def test_tools_of_the_notes_server_become_what_they_are() -> None:
     blueprint, seed, why = compile_spec(notes())
 
     assert blueprint.inferred
-    assert {name: item.operation for name, item in blueprint.tools.items()} == {
+    kept = {name: item.operation for name, item in blueprint.tools.items() if not item.simulated}
+    assert kept == {
         "create_note": Operation.CREATE,
         "get_note": Operation.GET,
         "list_notes": Operation.LIST,
@@ -77,12 +78,13 @@ def test_plain_tools_of_the_notes_server_compile() -> None:
         "update_note": Operation.UPDATE,
         "delete_note": Operation.DELETE,
         "add_tag": Operation.APPEND,
+        "import_notes_tree": Operation.CREATE,
     }
-    assert blueprint.quarantined["search_web"].reason is QuarantineReason.EXTERNAL
-    assert blueprint.quarantined["import_notes_tree"].reason is QuarantineReason.UNCLEAR
+    assert blueprint.tools["search_web"].simulated
     assert sorted(why) == sorted(notes().tools)
-    assert why["get_note"] == "get: 'note_id' names one note"
-    assert len(seed.tables["note"]) == 6
+    assert why["get_note"] == "'note_id' names the note"
+    assert why["search_web"].startswith("simulated: ")
+    assert len(seed.tables["note"]) == 8
 
 
 def test_compiled_tools_do_what_their_names_say() -> None:
@@ -96,7 +98,7 @@ def test_compiled_tools_do_what_their_names_say() -> None:
     renamed = execute(
         world, again.state, "notes", "update_note", {"note_id": note_id, "title": "Rye"}
     )
-    found = execute(world, renamed.state, "notes", "search_notes", {"query": "FLOUR"})
+    found = execute(world, renamed.state, "notes", "search_notes", {"query": "water FLOUR"})
     drafts = execute(world, renamed.state, "notes", "list_notes", {"status": "final", "limit": 2})
     gone = execute(world, renamed.state, "notes", "delete_note", {"note_id": note_id})
     lost = execute(world, gone.state, "notes", "get_note", {"note_id": note_id})
@@ -106,8 +108,8 @@ def test_compiled_tools_do_what_their_names_say() -> None:
     assert row["tags"] == ("kitchen", "slow")
     assert row["status"] == "draft"
     assert row["body"] == "Flour and water"
-    assert drafts.envelope["data"]["total"] == 3
-    assert len(drafts.envelope["data"]["notes"]) == 2
+    assert drafts.envelope["data"]["total"] > 2
+    assert [item["status"] for item in drafts.envelope["data"]["notes"]] == ["final"] * 2
     assert lost.envelope["error"]["code"] == "not_found"
 
 
@@ -119,9 +121,11 @@ def test_counted_ids_go_on_counting() -> None:
     world = world_of(spec)
 
     made = execute(world, world.initial, "things", "create_item", {"title": "x"})
-    got = execute(world, made.state, "things", "get_item", {"id": 7})
+    got = execute(world, made.state, "things", "get_item", {"id": 9})
 
-    assert made.envelope["data"]["item"] == {"id": 7, "title": "x", "status": None}
+    item = made.envelope["data"]["item"]
+    assert (item["id"], item["title"], item["status"]) == (9, "x", None)
+    assert "row_key" not in item
     assert got.envelope["data"]["item"]["title"] == "x"
 
 
@@ -161,72 +165,105 @@ def test_a_natural_key_is_given_and_unique() -> None:
     assert again.envelope["error"]["code"] == "conflict"
 
 
-@pytest.mark.parametrize(
-    ("name", "extra", "reason"),
-    [
-        ("run_query", tool("run_query", "sql", sql=TEXT), QuarantineReason.EXTERNAL),
-        (
-            "get_item_price",
-            tool("get_item_price", "item_id", item_id=TEXT),
-            QuarantineReason.EXTERNAL,
-        ),
-        (
-            "find_items",
-            tool("find_items", "query", query=TEXT, description="Find items in real-time"),
-            QuarantineReason.EXTERNAL,
-        ),
-        ("archive_item", tool("archive_item", "item_id", item_id=TEXT), QuarantineReason.UNCLEAR),
-        ("get_recent_items", tool("get_recent_items"), QuarantineReason.UNCLEAR),
-        ("list_boxes", tool("list_boxes"), QuarantineReason.UNCLEAR),
-        ("list_my_items", tool("list_my_items"), QuarantineReason.UNCLEAR),
-        (
-            "search_items",
-            tool("search_items", "query", query=TEXT, fuzziness=TEXT),
-            QuarantineReason.UNCLEAR,
-        ),
-        (
-            "delete_item",
-            tool("delete_item", "item_id", item_id=TEXT, force={"type": "boolean"}),
-            QuarantineReason.UNCLEAR,
-        ),
-        (
-            "delete_item",
-            tool(
-                "delete_item", "item_id", item_id=TEXT, description="Delete an item and its parts."
-            ),
-            QuarantineReason.UNCLEAR,
-        ),
-        ("delete_item", tool("delete_item"), QuarantineReason.UNCLEAR),
-        (
-            "update_item",
-            tool("update_item", "item_id", item_id=TEXT, data={"type": "object"}),
-            QuarantineReason.UNCLEAR,
-        ),
-        (
-            "update_item",
-            tool("update_item", "item_id", item_id=TEXT, title={"type": ["string", "integer"]}),
-            QuarantineReason.UNSUPPORTED_SCHEMA,
-        ),
-        (
-            "update_item",
-            tool("update_item", "item_id", item_id=TEXT, status={"type": "boolean"}),
-            QuarantineReason.UNCLEAR,
-        ),
-    ],
-)
-def test_what_is_not_plain_is_quarantined(
-    name: str, extra: dict[str, Any], reason: QuarantineReason
-) -> None:
-    found = quarantine_of(name, CREATE, GET, LIST, extra)
+def test_a_tool_that_says_nothing_of_what_to_write_is_quarantined() -> None:
+    for name, extra in (
+        ("update_item", tool("update_item")),
+        ("update_item", tool("update_item", "force", force={"type": "boolean"})),
+    ):
+        found = quarantine_of(name, CREATE, GET, LIST, extra)
 
-    assert found.reason is reason
-    assert found.detail.endswith(".")
+        assert found.reason is QuarantineReason.UNCLEAR
+        assert found.detail.endswith(".")
 
 
-def test_a_write_that_nothing_reads_is_quarantined() -> None:
-    found = quarantine_of("create_item", CREATE)
+def test_what_depends_on_a_world_outside_is_simulated_and_says_so() -> None:
+    description = "Search the web with a live search engine and return the results."
+    query = tool("web_search", "query", query=TEXT, description=description)
+    spec = spec_of(CREATE, GET, LIST, query)
+    world = world_of(spec)
 
-    assert found.detail == "No tool that works reads items back."
+    first = execute(world, world.initial, "things", "web_search", {"query": "looms"})
+    again = execute(world, world.initial, "things", "web_search", {"query": "looms"})
+    other = execute(world, world.initial, "things", "web_search", {"query": "inns"})
+
+    assert first.envelope["data"]["simulated"] is True
+    assert first.envelope == again.envelope
+    assert first.envelope != other.envelope
+    assert not first.changes
+
+
+def test_a_transition_moves_and_refuses_to_move_again() -> None:
+    spec = spec_of(CREATE, GET, LIST, tool("archive_item", "item_id", item_id=TEXT))
+    world = world_of(spec)
+    made = execute(world, world.initial, "things", "create_item", {"title": "x"})
+    arguments = {"item_id": made.envelope["data"]["item"]["id"]}
+
+    moved = execute(world, made.state, "things", "archive_item", arguments)
+    again = execute(world, moved.state, "things", "archive_item", arguments)
+
+    assert moved.envelope["data"]["item"]["archived"] is True
+    assert again.envelope["error"]["code"] == "precondition_failed"
+
+
+def test_what_belongs_to_a_row_is_shown_with_it_and_goes_with_it() -> None:
+    comment = tool("add_comment", "item_id", "text", item_id=TEXT, text=TEXT)
+    spec = spec_of(CREATE, GET, LIST, comment, tool("delete_item", "item_id", item_id=TEXT))
+    world = world_of(spec)
+    made = execute(world, world.initial, "things", "create_item", {"title": "x"})
+    arguments = {"item_id": made.envelope["data"]["item"]["id"]}
+
+    said = execute(world, made.state, "things", "add_comment", {**arguments, "text": "well"})
+    got = execute(world, said.state, "things", "get_item", arguments)
+    gone = execute(world, said.state, "things", "delete_item", arguments)
+    lost = execute(world, said.state, "things", "add_comment", {"item_id": "?", "text": "well"})
+
+    assert [row["text"] for row in got.envelope["data"]["item"]["comments"]] == ["well"]
+    assert sorted(change.table for change in gone.changes) == ["comment", "item"]
+    assert lost.envelope["error"]["code"] == "not_found"
+
+
+def test_pages_bounds_and_order_are_those_of_the_arguments() -> None:
+    number = {"type": "integer"}
+    listing = tool(
+        "list_items", page=number, limit=number, sort_by=TEXT, order=TEXT, created_after=TEXT
+    )
+    spec = spec_of(tool("create_item", "name", name=TEXT), GET, listing)
+    world = world_of(spec)
+
+    def names(**arguments: Any) -> list[str]:
+        found = execute(world, world.initial, "things", "list_items", arguments)
+        return [row["name"] for row in found.envelope["data"]["items"]]
+
+    everything = names(sort_by="name")
+    assert everything == sorted(everything)
+    assert names(sort_by="name", order="desc") == everything[::-1]
+    assert names(sort_by="name", page=2, limit=3) == everything[3:6]
+    assert names(created_after="2099-01-01") == []
+    assert sorted(names(created_after="2000-01-01")) == everything
+
+
+def test_a_composite_key_names_one_row() -> None:
+    number = {"type": "integer"}
+    place: dict[str, Any] = {"owner": TEXT, "repo": TEXT}
+    spec = spec_of(
+        tool("create_issue", "owner", "repo", "title", title=TEXT, **place),
+        tool("get_issue", "owner", "repo", "issue_number", issue_number=number, **place),
+        tool("list_issues", "owner", "repo", **place),
+    )
+    world = world_of(spec)
+    where = {"owner": "ada", "repo": "loom"}
+    made = execute(world, world.initial, "things", "create_issue", {**where, "title": "x"})
+    issue = made.envelope["data"]["issue"]
+    number_of = next(value for name, value in issue.items() if "number" in name)
+
+    got = execute(world, made.state, "things", "get_issue", {**where, "issue_number": number_of})
+    other = {**where, "repo": "inn", "issue_number": number_of}
+    lost = execute(world, made.state, "things", "get_issue", other)
+    listed = execute(world, made.state, "things", "list_issues", where)
+
+    assert got.envelope["data"]["issue"]["title"] == "x"
+    assert lost.envelope["error"]["code"] == "not_found"
+    assert [row["title"] for row in listed.envelope["data"]["issues"]] == ["x"]
 
 
 def test_a_nullable_field_is_cleared_only_by_an_explicit_null() -> None:
@@ -304,24 +341,17 @@ def test_hostile_schemas_never_raise() -> None:
             assert "crashed" not in failure.came
 
 
-def test_names_are_read_as_verb_and_noun() -> None:
-    def read(name: str) -> tuple[str, str, bool]:
-        reading = read_name(name, ())
-        return reading.verb, reading.noun, reading.is_plural
-
-    assert read("createCalendarEvent") == ("create", "calendar_event", False)
-    assert read("notes_list") == ("list", "note", True)
-    assert read("get-all-people") == ("get", "person", True)
-    assert read("get_user_by_email") == ("get", "user", False)
-    assert read_name("get_user_by_email", ()).by == "email"
-    assert read_name("crm_get_x", ("crm",)).noun == "x"
-    assert read_name("archive_note", ()).problem
+def test_names_are_read_as_words() -> None:
     assert tokens("HTTPServer2_x") == ("http", "server", "2", "x")
     for one, many in [
         ("entity", "entities"),
         ("box", "boxes"),
         ("person", "people"),
         ("status", "statuses"),
+        ("database", "databases"),
+        ("class", "classes"),
+        ("size", "sizes"),
+        ("house", "houses"),
     ]:
         assert plural(one) == many
         assert singular(many) == one

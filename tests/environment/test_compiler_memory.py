@@ -84,21 +84,21 @@ async def test_seven_of_its_nine_tools_compile_and_pass_the_gates(server_list: P
 
     assert {name: tool.operation for name, tool in blueprint.tools.items()} == {
         "create_entities": Operation.CREATE,
-        "create_relations": Operation.CREATE,
+        "create_relations": Operation.LINK,
         "delete_entities": Operation.DELETE,
-        "delete_relations": Operation.DELETE,
+        "delete_relations": Operation.DETACH,
         "open_nodes": Operation.LIST,
         "read_graph": Operation.LIST,
         "search_nodes": Operation.SEARCH,
     }
     assert {name: item.reason for name, item in blueprint.quarantined.items()} == {
-        "add_observations": QuarantineReason.UNSUPPORTED_SCHEMA,
-        "delete_observations": QuarantineReason.UNSUPPORTED_SCHEMA,
+        "add_observations": QuarantineReason.UNCLEAR,
+        "delete_observations": QuarantineReason.UNCLEAR,
     }
     assert admission.failures == ()
     assert admission.admitted
     assert blueprint.entities["relation"].fields["from"].link == "memory.entity"
-    assert "entityType, name, observations" in why["search_nodes"]
+    assert why["search_nodes"] == "'query' is looked for in all texts"
 
 
 @pytest.mark.network

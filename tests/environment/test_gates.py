@@ -15,6 +15,7 @@ from components.records.blueprint import Blueprint, QuarantineReason, SeedData
 from components.records.frozen import canonical_json
 from components.records.spec import ServiceSpec
 from tests.environment.gate_desk import desk, desk_blueprint, desk_seed
+from tests.environment.gates.labelled import label_readings
 from tests.servers.notes_server import FIRST_PAGE, SECOND_PAGE
 
 Defect = Callable[[dict[str, Any]], None]
@@ -186,8 +187,33 @@ def test_a_defect_costs_only_its_own_tool() -> None:
 def notes() -> tuple[ServiceSpec, Blueprint, SeedData]:
     tools = [tool.model_dump(mode="json", by_alias=True) for tool in FIRST_PAGE + SECOND_PAGE]
     spec = spec_from_listing("notes", tools).spec
-    blueprint, seed, _why = compile_spec(spec)
+    blueprint, seed, _why = compile_spec(spec, label_readings(spec, NOTES))
     return spec, blueprint, seed
+
+
+def note(operation: str, identifier: str = "", **more: str) -> dict[str, Any]:
+    """Return the label of a tool on notes."""
+    functional = "read" if operation in ("get", "list", "search") else "write"
+    return {
+        "operation": operation,
+        "functional": functional,
+        "deterministic": True,
+        "entity": more.get("entity", "note"),
+        "parent": more.get("parent"),
+        "identifier": identifier.split(),
+        "difficulty": 3,
+    }
+
+
+NOTES = {
+    "create_note": note("create"),
+    "get_note": note("get", "note_id"),
+    "list_notes": note("list"),
+    "search_notes": note("search"),
+    "update_note": note("update", "note_id"),
+    "add_tag": note("append", "note_id", entity="tag", parent="note"),
+    "delete_note": note("delete", "note_id"),
+}
 
 
 LAW_DEFECTS: dict[str, tuple[str, Defect]] = {
@@ -200,7 +226,7 @@ LAW_DEFECTS: dict[str, tuple[str, Defect]] = {
     "update into the wrong field": (
         "update_note",
         put(
-            "update_note/effects/change/fields",
+            "update_note/effects/set/fields",
             {"title": {"@coalesce": ["$args.body", "$item.title"]}},
         ),
     ),

@@ -34,6 +34,11 @@ def test_own_weight_of_a_criterion_multiplies() -> None:
     assert rewards == [0.75, 0.25]
 
 
+@pytest.mark.parametrize("smallest", [1e-17, 1e-300])
+def test_a_weight_is_not_rounded_away_where_every_sibling_meets_all(smallest: float) -> None:
+    assert completion_rewards([[1.0], [1.0]], [1.0], smallest) == [1.0, 1.0]
+
+
 def test_lone_sibling_that_meets_all_has_one() -> None:
     assert completion_rewards([[1.0, 1.0, 1.0]], [0.1, 0.2, 0.7], 0.3) == [1.0]
 

@@ -31,6 +31,7 @@ SMALL = (
     "policy=local",
     "policy.adapter=null",
     "policy.batch_size=2",
+    "train.frozen_layers=0",
 )
 FIRST_BATCH_IS_RECORDED = "units.put.after:2"
 """The second commit of a pass: the first batch's rollouts, then what its generation took."""

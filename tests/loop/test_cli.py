@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from loop.__main__ import main
+from loop.policy.config import LocalPolicyConfig
+from tests.loop.configs import run_config
+from tests.policy.models import needs_model
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,6 +75,34 @@ MISTAKES = [
     (["show"], "show needs exactly one of rollout, task, service, patch", "show task=ID"),
     (["show", "task=t_1"], "there is no run 'default' in runs", "there is none at all"),
     (["doctor", "policy=nope"], "policy must be one of", "(got 'nope')"),
+    (["evolve", "policy=local", "policy.model=./none"], "no such folder", "set policy.model"),
+    pytest.param(
+        ["evaluate", "policy=local", "policy.adapter=none"],
+        "no file none",
+        "null for the plain",
+        marks=needs_model,
+    ),
+    (["train", "policy.model=./none"], "policy.model=./none", "set policy.model to a folder"),
+    pytest.param(
+        ["train", "train.frozen_layers=30"],
+        "the model has 30 blocks",
+        "to at most 29",
+        marks=needs_model,
+    ),
+    (["train", "train.max_tokens=1"], "train.max_tokens must be >= 64", "=4096"),
+    (
+        ["evolve", "policy=openai", "policy.model="],
+        "policy.model must not be",
+        "policy.model=VALUE",
+    ),
+    (["evolve", "~task"], "task is missing", "drop the override ~task"),
+    (["evolve", "evaluator.completion_lambda=1e-17"], "must be >= 1e-06", "=0.5"),
+    (["evolve", "evaluator.completion_lambda=1e308"], "must be <= 1000000.0", "=0.5"),
+    (["evolve", "environment.mcp_config=/none.json"], "environment.mcp_config: /none", "drop the"),
+    (["evolve", "environment.mcp_config="], "environment.mcp_config must not be empty", "drop the"),
+    (["evolve", "environment.allow_calls=[a.b]"], "names 'a.b', and no", "environment.mcp_config"),
+    (["compare", "paths=[]"], "paths must not be empty", "set paths=[VALUE]"),
+    (["compare", "/none/a=1"], "there is no run or round '/none/a=1'", "name a folder"),
 ]
 
 
@@ -79,6 +110,78 @@ MISTAKES = [
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_what_may_be_a_key_is_never_shown_again(
+    empty_folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    secret = "sk-canary-90"
+    for flags in ([], ["-m", "seed=1,2"]):
+        arguments = ["policy=openai", "policy.model=m", f"policy.api_key_env={secret}", *flags]
+
+        assert main(["evolve", *arguments]) == 2
+
+        out, err = capfd.readouterr()
+        assert "policy.api_key_env must be the name of an environment variable" in err
+        assert secret not in out + err
+    assert list(empty_folder.iterdir()) == []
+
+
+def test_a_link_to_nowhere_is_told_as_one(
+    empty_folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (empty_folder / "link").symlink_to("gone")
+    for arguments in (
+        ["compare", "link"],
+        ["evolve", "policy=scripted", "runs_dir=link"],
+        ["evolve", "policy=scripted", "runs_dir=link", "dry_run=true"],
+        ["evolve", "policy=scripted", "out=link/x.json"],
+    ):
+        assert main(arguments) == 2
+
+        err = capfd.readouterr().err
+        assert err.count("\n") == 1
+        assert "link is a link to gone, which is not there" in err.replace("'", "")
+
+
+def test_a_working_directory_that_is_gone_is_one_line(
+    empty_folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    empty_folder.rmdir()
+
+    assert main(["evolve", "policy=scripted"]) == 2
+
+    assert capfd.readouterr().err == (
+        "selvage: the working directory is gone; change to one that is there\n"
+    )
+    empty_folder.mkdir()
+
+
+def test_a_tilde_is_the_users_home(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(empty_folder / "home"))
+
+    config = run_config(
+        "policy=local",
+        "policy.model='~/m'",
+        "policy.adapter='~/a'",
+        "runs_dir='~/runs'",
+        "out='~/o.json'",
+        "environment.mcp_config='~/mcp.json'",
+        "environment.sources=[{kind: jsonl, path: '~/s.jsonl'}]",
+    )
+
+    home = f"{empty_folder}/home"
+    assert (config.runs_dir, config.out) == (f"{home}/runs", f"{home}/o.json")
+    assert isinstance(config.policy, LocalPolicyConfig)
+    assert (config.policy.model, config.policy.adapter) == (f"{home}/m", f"{home}/a")
+    assert config.environment.mcp_config == f"{home}/mcp.json"
+    assert [source.path for source in config.environment.sources if source.kind == "jsonl"] == [
+        f"{home}/s.jsonl"
+    ]
+    assert main(["compare", "~/none"]) == 2
+    assert f"no run or round '{home}/none'" in capfd.readouterr().err
 
 
 def in_process(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -165,31 +268,40 @@ def test_a_benchmark_name_may_stand_before_help(capsys: pytest.CaptureFixture[st
     status = main(["bench", "world", "--help"])
 
     assert status == 0
-    assert "bench {world}" in capsys.readouterr().out
+    assert "bench {world" in capsys.readouterr().out
 
 
-def test_ctrl_c_is_one_line_and_130(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "status", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")]
+)
+@pytest.mark.parametrize("flags", [[], ["-m", "seed=1,2"]], ids=["one", "sweep"])
+def test_a_signal_is_one_line_and_leaves_nothing(
+    name: str, status: int, word: str, flags: list[str], tmp_path: Path
+) -> None:
     script = (
         "import os, signal, sys\n"
         "from loop import hydra_entry, __main__\n"
         "from loop.verbs import find_verb\n"
-        "def command(config): os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(5)\n"
-        "sys.exit(__main__.guarded(lambda: hydra_entry.run_verb(find_verb('evolve'), [], command)))"
+        f"def command(config): os.kill(os.getpid(), signal.{name}); import time; time.sleep(5)\n"
+        "verb = find_verb('evolve')\n"
+        f"run = lambda: hydra_entry.run_verb(verb, {flags!r}, command)\n"
+        "sys.exit(__main__.guarded(run))"
     )
+    (tmp_path / "temporary").mkdir()
 
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "temporary")},
         capture_output=True,
         text=True,
         check=False,
     )
 
-    assert done.returncode == 130
+    assert done.returncode == status
     assert done.stderr.count("\n") == 1
-    assert "interrupted" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert word in done.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["temporary"]
 
 
 @pytest.mark.parametrize("flag", [["--info"], ["--info", "config"], ["--hydra-help"]])
@@ -219,3 +331,58 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
 
     assert done.returncode == 141
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["evolve", "--help"], ["evolve", "--cfg", "job"]]
+)
+@pytest.mark.parametrize(
+    ("stdout", "status", "word"),
+    [("/dev/full", 74, "stdout cannot be written (No space left"), ("closed", 0, "")],
+)
+def test_a_stdout_that_takes_nothing_is_no_traceback(
+    arguments: list[str], stdout: str, status: int, word: str, tmp_path: Path
+) -> None:
+    target = ">&-" if stdout == "closed" else f"> {stdout}"
+
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m loop "$@" {target}', sys.executable, *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == status
+    assert word in done.stderr
+    assert done.stderr.count("\n") == bool(word)
+
+
+def test_help_to_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    program = (
+        "import os, sys\nfrom loop.__main__ import main\n"
+        "reader, writer = os.pipe()\nos.dup2(writer, 1)\nos.close(reader)\n"
+        "sys.exit(main(['--help']))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_one_command_makes_no_temporary_folder(tmp_path: Path) -> None:
+    program = (
+        "import tempfile, sys\nfrom loop.__main__ import main\n"
+        "def refuse(*given, **named): sys.exit('a folder was made')\n"
+        "tempfile.mkdtemp = refuse\n"
+        "sys.exit(main(['evolve', '--cfg', 'job']))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

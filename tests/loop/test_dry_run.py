@@ -249,6 +249,10 @@ def break_chain(runs: Path) -> None:
     shutil.copytree(runs / "b" / "round-0000", runs / "a" / "round-0000")
 
 
+def remove_units(runs: Path) -> None:
+    (runs / "a" / "round-0002" / "units.sqlite").unlink()
+
+
 def nothing(_runs: Path) -> None:
     pass
 
@@ -263,12 +267,15 @@ def nothing(_runs: Path) -> None:
         (nothing, ["run=n", "environment.services=[helpdsk]"]),
         (nothing, ["run=n", "task.domains=[hr]"]),
         (nothing, ["run=n", "environment.mcp_config=none.json"]),
+        (nothing, ["run=n", "policy=local", "policy.model=/none"]),
+        (nothing, ["run=n", "policy=local", "policy.adapter=/none"]),
         (nothing, ["run=n", "out=."]),
         (nothing, ["run=n", "out=/dev/null/x.json"]),
         (nothing, ["run=n", "scale=smal"]),
         (nothing, ["run=n", "tsk.k=3"]),
         (break_manifest, ["run=a", "+round=2"]),
         (break_chain, ["run=a", "+round=3"]),
+        (remove_units, ["run=a", "+round=2"]),
     ],
     ids=lambda value: getattr(value, "__name__", None) or " ".join(value),
 )

@@ -15,15 +15,22 @@ from typing import Any
 import pytest
 
 from components.errors import LedgerError
-from components.records.base import hash_record, to_json
+from components.records.base import Record, hash_record, to_json
+from components.records.frozen import FrozenDict, JsonValue, content_hash
 from loop.config import RunConfig
 from loop.ledger import Ledger, load_system, save_system
-from loop.ledger_files import config_changes, read_object
+from loop.ledger_files import config_changes, read_object, refuse_locked
 from loop.store import Store
 from tests.loop.configs import run_config
 from tests.loop.toy_round import toy_system
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+class OfAnotherVerb(Record):
+    """A configuration with other groups of keys."""
+
+    held_out: FrozenDict[str, JsonValue]
 
 
 @pytest.fixture(scope="module")
@@ -331,8 +338,88 @@ def test_a_damaged_result_is_one_clear_error(ledger: Ledger, config: RunConfig) 
     (path,) = ledger.store.folder.rglob("*.json")
     path.write_bytes(b'{"n":2}')
 
-    with ledger.open_round(0, config) as folder, pytest.raises(LedgerError, match="is damaged"):
-        folder.stage_result("rollout")
+    with pytest.raises(LedgerError, match="is damaged"), ledger.open_round(0, config):
+        pass
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_units_of_a_finished_round_are_not_made_up_again(
+    ledger: Ledger, config: RunConfig, content: bytes | None
+) -> None:
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        folder.units.put("rollout", "r1", 1)
+        folder.run_stage("rollout", lambda: {"rollouts": {"r1": content_hash(1)}})
+        folder.finish()
+    path = ledger.round_path(0) / "units.sqlite"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    before = tree(ledger.folder)
+
+    for opened in (ledger.open_round(0, config), ledger.read_round(0)):
+        with pytest.raises(LedgerError, match=r"damaged \(unit rollout/r1 is not as it"), opened:
+            pass
+
+    assert tree(ledger.folder) == before
+
+
+def test_drafts_of_a_finished_stage_that_are_gone_are_told(
+    ledger: Ledger, config: RunConfig
+) -> None:
+    finish(ledger, 0, config, tasks={"drafted": 3})
+
+    with (
+        pytest.raises(LedgerError, match=r"stage tasks had 3 units, 0 are there"),
+        ledger.read_round(0),
+    ):
+        pass
+
+
+def test_units_without_a_manifest_are_not_taken_up(ledger: Ledger, config: RunConfig) -> None:
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        folder.units.put("rollout", "r1", 1)
+    (ledger.round_path(0) / "manifest.json").unlink()
+
+    with pytest.raises(LedgerError, match=r"there is no manifest\.json"):
+        ledger.check_round(0, config)
+
+
+def test_a_round_of_another_verb_is_told_as_one(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config, rollout={"n": 1})
+
+    with pytest.raises(LedgerError, match=r"by another verb \(.* has not: attribution") as caught:
+        ledger.check_round(0, OfAnotherVerb(held_out=FrozenDict({"tasks": 2})))
+
+    assert "it lacks: held_out); give run= another name" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_of_many_changed_keys_a_line_names_a_few(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config, rollout={"n": 1})
+    other = run_config(
+        *(f"policy.error_rates.{name}=0.5" for name in ("skip_step", "stale_value")),
+        *("policy.error_rates.wrong_argument=0.5", "policy.error_rates.malformed_call=0.5"),
+        *("seed=9", "task.k=3", "task.walk_length=5"),
+    )
+
+    with pytest.raises(LedgerError, match="and 2 more keys"):
+        ledger.check_round(0, other)
+
+
+def test_a_folder_where_a_file_should_be_is_one_line(ledger: Ledger, config: RunConfig) -> None:
+    finish(ledger, 0, config)
+    (ledger.round_path(0) / ".x.tmp").mkdir()
+    with (
+        pytest.raises(LedgerError, match=r"\.x\.tmp is damaged .*; remove it"),
+        ledger.locked(),
+        ledger.open_round(0, config),
+    ):
+        pass
+    (ledger.folder / "lock").unlink()
+    (ledger.folder / "lock").mkdir()
+
+    with pytest.raises(LedgerError, match=r"cannot be written \(.*lock"):
+        refuse_locked(ledger.folder / "lock", "mine")
 
 
 def test_a_missing_config_is_not_made_up_again(ledger: Ledger, config: RunConfig) -> None:

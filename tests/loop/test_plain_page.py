@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 
@@ -78,6 +79,14 @@ def test_a_file_gets_no_bold(monkeypatch: pytest.MonkeyPatch) -> None:
     page().show(stream)
 
     assert "\033" not in stream.getvalue()
+
+
+def test_without_a_stdout_a_page_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+
+    page_of_everything = Page()
+    page_of_everything.line("text")
+    page_of_everything.show()
 
 
 def test_control_characters_are_spelled_out() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +309,25 @@ def test_the_command_prints_the_page(played: Path, capsys: pytest.CaptureFixture
     assert (status, err) == (0, "")
     assert out == shown(played, run="b", service="mail")
     assert files_of(played) == before
+
+
+def test_a_unit_that_does_not_fit_its_record_is_one_line(
+    played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    shutil.copytree(played, runs)
+    name = next(iter(unit_bodies(runs, "c", 1, "attribute")))
+    body = b'{"verdict":7}'
+    with contextlib.closing(
+        sqlite3.connect(runs / "c" / "round-0001" / "units.sqlite")
+    ) as database:
+        database.execute(
+            "UPDATE units SET body = ?, sha = ? WHERE stage = 'attribute' AND key = ?",
+            (body, hashlib.sha256(body).hexdigest(), name),
+        )
+        database.commit()
+
+    told = refused(runs, capsys, f"rollout={name}", "run=c", "round=1")
+
+    assert f"unit attribute/{name}" in told
+    assert "is damaged (" in told

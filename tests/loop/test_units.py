@@ -10,6 +10,7 @@ import pytest
 
 from components.errors import LedgerError
 from components.records.frozen import content_hash
+from loop.ledger_records import Change
 from loop.units import UnitLog
 
 
@@ -56,6 +57,17 @@ def test_a_changed_unit_is_told_by_name(tmp_path: Path) -> None:
         pytest.raises(LedgerError, match=r"unit rollout/r1 in .* is damaged"),
     ):
         units.done("rollout")
+
+
+def test_a_unit_of_another_shape_is_told_by_name_though_its_hash_is_right(tmp_path: Path) -> None:
+    with UnitLog(tmp_path / "units.sqlite") as units:
+        units.put("one", "r1", {"round": "one"})
+        units.put("many", "r2", 7)
+
+        with pytest.raises(LedgerError, match=r"unit one/r1 in .* is damaged \(.*: .*\); restore"):
+            units.records("one", Change)
+        with pytest.raises(LedgerError, match=r"unit many/r2 in .* is damaged \(it is no unit"):
+            units.record_lists("many", Change)
 
 
 def test_a_file_that_is_no_database_is_one_clear_error(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import torch
 
 from components.errors import PolicyError
 from components.records.frozen import FrozenDict
-from loop.policy.weights import BUILTIN, adapter_file, load_model
+from loop.policy.check import BUILTIN, adapter_file
+from loop.policy.weights import load_model
 from loop.train.delta import DeltaMeta, difference_delta, save_delta, weights_hash
 from tests.policy.models import builtin_model, needs_model
 from tests.policy.tiny import save_tiny_chat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from components.harness.defaults import default_harness
 from components.harness.rendering import rendering_version
-from loop.policy.weights import adapter_file
+from loop.policy.check import adapter_file
 from loop.train.delta import MAX_SHIPPED_BYTES, read_delta, weights_hash
 from tests.policy.models import builtin_model, needs_model
 

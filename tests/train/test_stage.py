@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from loop.compute.pool import open_pool
 from loop.config import RunConfig
 from loop.console import Console
 from loop.context import RoundContext
+from loop.dry_run.plan import plan_round
 from loop.ledger import Ledger, save_system
 from loop.policy.config import LocalPolicyConfig
 from loop.policy.weights import load_model
@@ -215,6 +217,35 @@ def test_a_policy_that_is_not_what_was_kept_is_refused(tmp_path: Path, model: Pa
 
     with opened(config, 2, system) as context, pytest.raises(LedgerError, match="was kept"):
         with_trained_policy(context)
+    with pytest.raises(LedgerError, match="was kept"):
+        plan_round(config.model_copy(update={"round": 2, "dry_run": True}))
+
+
+def test_a_round_that_is_killed_while_it_trains_keeps_the_same_policy(
+    tmp_path: Path, model: Path
+) -> None:
+    torch.set_num_threads(1)  # a forked child has none of its parent's threads
+    found = tuple(draft for draft in drafts(DRAFTS) if draft.kind is Kind.TRAIN)[:4]
+    system = with_tasks(with_harness(builtin_system()), {d.task.task_id: d for d in found})
+    recipe = (*SFT, "train.checkpoint_every=1")
+
+    def learned(runs_dir: Path) -> tuple[TrainingSummary | None, bytes]:
+        with opened(learning(runs_dir, model, recipe), 1, system) as context:
+            told = train_policy(context, system, played(system, found))
+            return told, (context.folder.path / "policy" / "delta.safetensors").read_bytes()
+
+    whole = learned(tmp_path / "whole")
+    for point in ("checkpoint.after:1", "policy.after:1"):
+        runs_dir = tmp_path / point
+        process = os.fork()
+        if process == 0:
+            os.environ["SELVAGE_FAILPOINT"] = point
+            learned(runs_dir)
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert learned(runs_dir) == whole
 
 
 def test_a_round_without_training_has_no_such_stage(tmp_path: Path, model: Path) -> None:

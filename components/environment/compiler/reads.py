@@ -1,331 +1,307 @@
-"""Reads of compiled services: get, list and search tools whose every argument is accounted for.
+"""Reads of compiled services: get, list and search, with filters, bounds, order and pages.
 
-Owns the rules by which a read becomes a lookup or a query. An argument without a plain meaning
-quarantines the tool: a filter that is silently ignored would teach a policy something false.
+Owns the meaning of each argument of a read. What an argument cannot be compared with is shown in
+the reasons, never silently dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
-from components.environment.compiler.answers import Content, shape_answer, table_of_property
-from components.environment.compiler.params import (
-    Param,
-    is_id_of,
-    properties_of,
-    same_field,
-    singular_word,
+from components.environment.compiler.inputs import Input, Tool
+from components.environment.compiler.rows import (
+    Content,
+    answer_of,
+    column_of,
+    fits,
+    if_given,
+    is_equal,
+    own_identifiers,
+    pick,
+    shown_rows,
+    with_children,
 )
-from components.environment.compiler.tables import (
-    HIDDEN_KEY,
-    Candidate,
-    KeyKind,
-    Table,
-    Unclear,
-    row_expression,
-    text_fields,
-)
-from components.environment.compiler.words import article, plural, singular, snake, tokens, words
+from components.environment.compiler.tables import ROW_KEY, Column, Table, Tables
+from components.environment.names import plural, snake, tokens
+from components.environment.params import is_free_text
+from components.environment.reading.records import Role
 from components.records.blueprint import (
     Check,
     FieldType,
     FunctionalClass,
     Lookup,
     Operation,
-    QuarantineReason,
     Query,
     ToolBlueprint,
 )
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict
 
-Tables = Mapping[str, Table]
+PAGE_SIZE = 10
+_NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
+_TEXTS = (FieldType.STRING, FieldType.ARRAY)
+_BOUND_WORDS = frozenset(
+    {"from", "to", "since", "until", "after", "before", "start", "end", "min", "max", "minimum",
+     "maximum", "date", "time", "at", "gte", "lte", "gt", "lt", "lower", "upper", "on", "range"}
+)  # fmt: skip
+_MAIN_TIMES = ("start", "date", "day", "timestamp", "time", "due", "published", "created")
+"""Words of the column that a bare bound (`from`, `until`) is about, the likeliest first."""
+_DOWN = ("desc", "descending", "-1", "newest", "latest", "reverse", "down", "high")
 
 
-def compile_read(candidate: Candidate, tables: Tables) -> tuple[ToolBlueprint, str]:
-    """Return the blueprint of a read and the rule that decided.
+def compile_read(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    """Return the blueprint of a read and what decided.
 
     Raises:
-        Unclear: the tool is not plain.
+        Unclear: nothing says which row is meant.
     """
-    reading = candidate.reading
-    if reading.verb == "open" and candidate.tool.annotations.get("readOnlyHint") is not True:
-        raise Unclear("its name says 'open', which may change something")
-    table = tables.get(reading.noun)
-    if table is None:
-        table = _primary_table(candidate, tables)
-        if not candidate.params:
-            return _read_everything(candidate, table, tables)
-    key = key_param(candidate, table)
-    if key is not None and key.type == "array":
-        return _get_many(candidate, table, key, tables)
-    is_exact = reading.verb in ("get", "open") or table.kind is not KeyKind.GIVEN
-    if key is not None and reading.verb != "list" and is_exact:
-        return _get(candidate, table, key, tables)
-    if reading.verb == "search" or any(
-        param.word in words("query_words") for param in candidate.required
-    ):
-        return _query(candidate, table, tables, Operation.SEARCH)
-    if reading.verb == "list" or (reading.verb == "get" and reading.is_plural):
-        return _query(candidate, table, tables, Operation.LIST)
-    raise Unclear(f"it reads one {table.noun} but takes nothing that names it")
+    if tool.reading.operation is Operation.GET:
+        return _get(tool, table, tables)
+    return _query(tool, table, tables)
 
 
-def _primary_table(candidate: Candidate, tables: Tables) -> Table:
-    """The table that an output schema shows, when the name speaks of another noun
-    (`search_nodes`).
-    """
-    shown = _shown_tables(candidate, tables)
-    if not shown:
-        noun = candidate.reading.noun or "records"
-        raise Unclear(
-            f"nothing in the spec says what {plural(noun)} hold, or what its answer holds"
-        )
-    targets = [
-        table for table in shown if any(table.noun in other.links.values() for other in shown)
-    ]
-    if len(shown) == 1 or len(targets) == 1:
-        return (targets or shown)[0]
-    return shown[0]
-
-
-def _shown_tables(candidate: Candidate, tables: Tables) -> list[Table]:
-    output = candidate.tool.output_schema
-    if output is None:
-        return []
-    found = [
-        table_of_property(param, tables)
-        for _, param in sorted(properties_of(output, output).items())
-    ]
-    return [table for table in found if table is not None]
-
-
-def key_param(candidate: Candidate, table: Table) -> Param | None:
-    """Return the required parameter that names a row of the table (or, an array, several rows)."""
-    if table.kind is KeyKind.HIDDEN:
-        return None
-    for param in candidate.required:
-        word = singular_word(param) if param.type == "array" else param.word
-        is_id = table.key == "id" or is_id_of(snake(table.key), table.noun)
-        if is_id and is_id_of(word, table.noun) and _fits_key(param, table):
-            return param
-        named = replace(param, word=word)
-        if table.kind is KeyKind.GIVEN and same_field(named, table.key, table.noun):
-            return param if _fits_key(param, table) else None
-    return None
-
-
-def _fits_key(param: Param, table: Table) -> bool:
-    kind = param.items.get("type") if param.type == "array" else param.type
-    return kind in (("integer", "number") if table.kind is KeyKind.INTEGER else ("string",))
-
-
-def _get(
-    candidate: Candidate, table: Table, key: Param, tables: Tables
-) -> tuple[ToolBlueprint, str]:
-    checks: dict[str, Check] = {}
-    for name, param in sorted(candidate.params.items()):
-        if param is key:
+def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    picked = pick(table, own_identifiers(tool))
+    said = [f"{item.param.name!r} names the {table.noun}" for item in picked.inputs]
+    for item in tool.of(Role.VALUE, Role.REFERENCE, Role.QUERY):
+        column = table.find(item.word)
+        if not item.param.is_required or column is None or item in picked.inputs:
             continue
-        if not param.is_required or name not in table.links:
-            raise Unclear(
-                f"its argument {name!r} has no plain meaning for reading one {table.noun}"
-            )
-        checks[f"within_{param.word}"] = Check(
-            holds={"@eq": [f"$found.{name}", f"$args.{name}"]},
-            code=ErrorCode.NOT_FOUND,
-            message=f"that {table.noun} does not belong to the given {name}",
-        )
-    found = Lookup(table=table.noun, field=table.lookup_field, equals=f"$args.{key.name}")
-    content = Content(
-        table=table, row="$found", plain={table.noun: row_expression(table, "$found")}
-    )
+        label = f"by_{snake(column)}"
+        if label not in picked.conditions and fits(item, table.columns[column].body.type):
+            picked.conditions[label] = if_given(item, is_equal(item, column))
+            picked.inputs.append(item)
+            picked.is_many |= item.is_list
+            said.append(f"{item.param.name!r} names the {table.noun}")
+    if picked.is_many:
+        return _query(tool, table, tables)
+    if picked.conditions:
+        lookup = picked.lookup()
+    else:
+        lookup = Lookup(table=table.noun, where=FrozenDict({"the_first": True}))
+        said.append(f"it takes nothing that names a {table.noun}: the first is shown")
+    echoed = [
+        item
+        for item in tool.of(Role.VALUE, Role.STATE, Role.FROM, Role.TO)
+        if item not in picked.inputs and len(item.path) == 1 and table.find(item.word) is None
+    ]
+    row = with_children(table, tables, "$found")
+    if echoed:
+        whole = row if isinstance(row, dict) and "@pick" not in row else None
+        whole = whole or {name: f"$found.{name}" for name in table.shown}
+        for item in echoed:
+            whole[item.param.name] = item.ref
+            said.append(f"{item.param.name!r} is shown as given")
+        row = whole
+    content = Content(table=table, plain={table.noun: row}, row="$found")
     blueprint = ToolBlueprint(
         operation=Operation.GET,
         functional=FunctionalClass.READ,
         entity=table.noun,
-        difficulty=3 if checks else 2,
-        lookups=FrozenDict({"found": found}),
-        checks=FrozenDict(checks),
-        result=shape_answer(candidate.tool, content, tables),
+        difficulty=tool.reading.difficulty,
+        lookups=FrozenDict({"found": lookup}),
+        result=answer_of(tool, content, tables),
     )
-    return blueprint, f"get: {key.name!r} names one {table.noun}"
+    return blueprint, "; ".join(said)
 
 
-def _get_many(
-    candidate: Candidate, table: Table, key: Param, tables: Tables
-) -> tuple[ToolBlueprint, str]:
-    if len(candidate.params) != 1:
-        raise Unclear(f"it takes more than the list {key.name!r}")
-    where = {"named": {"@in": [f"$item.{table.key}", f"$args.{key.name}"]}}
-    blueprint = _listing(candidate, table, tables, Operation.LIST, where, None, 3)
-    return (
-        blueprint,
-        f"get many: {key.name!r} names rows of {table.noun}; unknown ones are left out",
-    )
-
-
-def _read_everything(
-    candidate: Candidate, table: Table, tables: Tables
-) -> tuple[ToolBlueprint, str]:
-    rows = {
-        shown.noun: {"@rows": {"table": shown.noun}} for shown in _shown_tables(candidate, tables)
-    }
-    content = Content(table=table, rows=rows)
-    blueprint = ToolBlueprint(
-        operation=Operation.LIST,
-        functional=FunctionalClass.READ,
-        entity=table.noun,
-        difficulty=1,
-        result=shape_answer(candidate.tool, content, tables),
-    )
-    return blueprint, f"read all: its output schema shows every row of {', '.join(sorted(rows))}"
-
-
-def _query(
-    candidate: Candidate, table: Table, tables: Tables, operation: Operation
-) -> tuple[ToolBlueprint, str]:
+def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
     where: dict[str, Any] = {}
-    limit: Any = None
-    cursor: Any = None
     said: list[str] = []
-    for name, param in sorted(candidate.params.items()):
-        reference = f"$args.{name}"
-        if param.word in words("query_words") and param.type == "string" and "query" not in where:
-            searched = searched_fields(candidate, param, table)
-            where["query"] = _if_given(param, _matches(searched, reference, table))
-            said.append(f"{name!r} is looked for in {', '.join(searched)}")
-        elif param.word in words("limit_words") and param.type in ("integer", "number"):
-            limit = reference
-        elif (
-            param.word in words("cursor_words") and param.type == "string" and not param.is_required
-        ):
-            cursor = reference
-        else:
-            where[f"by_{param.word}"] = _filter(param, table)
-            said.append(f"{name!r} filters")
-    if operation is Operation.SEARCH and not where:
-        raise Unclear("it searches but takes nothing to search for")
-    if limit is not None and cursor is None and _has_offset(candidate):
-        raise Unclear("it pages by number", QuarantineReason.UNSUPPORTED_SCHEMA)
-    difficulty = min(3, 1 + len(candidate.params))
-    blueprint = _listing(candidate, table, tables, operation, where, (limit, cursor), difficulty)
-    if limit is not None:
-        blueprint = blueprint.model_copy(update={"checks": FrozenDict({"limit": _whole(limit)})})
-    return blueprint, f"{operation.value}: rows of {table.noun}" + (
-        f"; {'; '.join(said)}" if said else ""
+    for label, condition, told in _filters(tool, table):
+        said.append(told)
+        if condition is not None:
+            where.setdefault(label, condition)
+    limit, checks = _whole(tool.first(Role.LIMIT))
+    offset, more = _offset(tool, limit)
+    if limit is None and offset is not None:
+        limit = PAGE_SIZE
+    cursor = tool.first(Role.CURSOR)
+    cursor = cursor if cursor is not None and cursor.kind == "string" and offset is None else None
+    sort_with, turned = _order(tool, table)
+    query = Query(
+        table=table.noun,
+        where=FrozenDict(where),
+        sort_with=sort_with,
+        descending_with=turned,
+        limit=limit,
+        offset=offset,
+        cursor=None if cursor is None else {"@if": [{"@eq": [cursor.ref, ""]}, None, cursor.ref]},
     )
-
-
-def _whole(limit: str) -> Check:
-    """A schema of `number`, or one without a minimum, lets through what cannot count rows."""
-    text = {"@concat": [limit]}
-    marks = [{"@contains": [text, mark]} for mark in (".", "e", "-")]
-    return Check(
-        holds={"@not": {"@or": marks}},
-        code=ErrorCode.INVALID_ARGUMENTS,
-        message="the limit must be a whole number, 0 or more",
-    )
-
-
-def _has_offset(candidate: Candidate) -> bool:
-    return any(
-        param.word in ("offset", "page", "skip", "start") for param in candidate.params.values()
-    )
-
-
-def _listing(
-    candidate: Candidate,
-    table: Table,
-    tables: Tables,
-    operation: Operation,
-    where: dict[str, Any],
-    page: tuple[Any, Any] | None,
-    difficulty: int,
-) -> ToolBlueprint:
-    limit, cursor = page or (None, None)
-    if cursor is not None and table.shown is not None:
-        raise Unclear("its cursor would show a hidden key", QuarantineReason.UNSUPPORTED_SCHEMA)
-    rows: dict[str, Any] = {table.noun: "$rows"}
-    for other in _shown_tables(candidate, tables):
-        if other.noun != table.noun:
-            rows[other.noun] = _linked_rows(other, table)
-    shown: Any = "$rows"
-    if table.shown is not None:
-        shown = {"@each": ["$rows", row_expression(table, "$element")]}
-    plain: dict[str, Any] = {plural(table.noun): shown, "total": "$total"}
+    plain: dict[str, Any] = {plural(table.noun): shown_rows(table, "$rows"), "total": "$total"}
     if cursor is not None:
         plain["next_cursor"] = "$next_cursor"
-    content = Content(table=table, rows=rows, total="$total", plain=plain)
-    return ToolBlueprint(
-        operation=operation,
+    content = Content(
+        table=table, plain=plain, rows="$rows", total="$total", is_filtered=bool(where)
+    )
+    blueprint = ToolBlueprint(
+        operation=tool.reading.operation,
         functional=FunctionalClass.READ,
         entity=table.noun,
-        difficulty=difficulty,
-        query=Query(table=table.noun, where=FrozenDict(where), limit=limit, cursor=cursor),
-        result=shape_answer(candidate.tool, content, tables),
+        difficulty=tool.reading.difficulty,
+        checks=FrozenDict({**checks, **more}),
+        query=query,
+        result=answer_of(tool, content, tables),
     )
+    return blueprint, "; ".join(said) or f"all rows of {table.noun}"
 
 
-def _linked_rows(other: Table, table: Table) -> Any:
-    """Rows of another table in the same answer: those that link to the rows found."""
-    links = sorted(name for name, noun in other.links.items() if noun == table.noun)
-    if not links:
-        raise Unclear(f"its answer shows {plural(other.noun)}, and nothing says which")
-    keys = {"@each": ["$rows", f"$element.{table.key}"]}
-    parts = [{"@in": [f"$item.{name}", keys]} for name in links]
-    return {"@rows": {"table": other.noun, "where": {"@or": parts}}}
+def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
+    """Yield label, condition over `$item` (null: none) and what is said of each argument."""
+    texts = text_columns(table)
+    for item in tool.inputs:
+        name = item.param.name
+        if item.role is Role.QUERY and texts:
+            every = {"@matches": [[f"$item.{column}" for column in texts], item.ref]}
+            yield "query", if_given(item, every), f"{name!r} is looked for in all texts"
+        elif item.role in (Role.FROM, Role.TO):
+            yield _bound(item, table)
+        elif item.role in (Role.IDENTIFIER, Role.PARENT, Role.REFERENCE, Role.VALUE, Role.STATE):
+            column = column_of(item, table)
+            condition = None if column is None else compared(item, column, table)
+            if column is None or condition is None:
+                yield "", None, f"{name!r} is compared with nothing"
+            else:
+                yield f"by_{snake(column)}", if_given(item, condition), f"{name!r} filters"
 
 
-def searched_fields(candidate: Candidate, param: Param, table: Table) -> list[str]:
-    """Return the fields that a search reads: those that its descriptions name, else all texts."""
-    every = text_fields(table)
-    if not every:
-        raise Unclear(f"{article(table.noun)} holds no text to search")
-    named: list[str] = []
-    for text in (param.description, candidate.tool.description):
-        spoken = {singular(word) for word in tokens(text)}
-        named = [name for name in every if singular(tokens(name)[-1]) in spoken]
-        if named:
-            break
-    return named or every
+def compared(item: Input, column: str, table: Table) -> Any:
+    """Return the condition that a value fits a column, or None where the types have no relation."""
+    kind, own = table.columns[column].body.type, f"$item.{column}"
+    if kind is FieldType.ARRAY:
+        if item.is_list:
+            return {"@in": [True, {"@each": [item.ref, {"@in": ["$element", own]}]}]}
+        return {"@contains": [own, item.ref]}
+    if kind is FieldType.JSON and not item.is_list:
+        return {"@eq": [own, item.ref]}
+    if not fits(item, kind):
+        return None
+    if item.is_list:
+        return {"@in": [own, item.ref]}
+    if kind is FieldType.STRING:
+        word = snake(column)
+        if is_free_text(word) or (word in ("title", "name") and table.names[0] != column):
+            return {"@contains": [own, item.ref]}
+        return {"@eq": [{"@lower": own}, {"@lower": item.ref}]}
+    return {"@eq": [own, item.ref]}
 
 
-def _matches(fields: list[str], reference: str, table: Table) -> Any:
-    parts: list[Any] = []
-    for name in fields:
-        if table.fields[name].type is FieldType.ARRAY:
-            each = {"@each": [f"$item.{name}", {"@contains": ["$element", reference]}]}
-            parts.append({"@in": [True, each]})
-        else:
-            parts.append({"@contains": [f"$item.{name}", reference]})
-    return {"@or": parts}
+def text_columns(table: Table) -> list[str]:
+    """Return the columns whose words a search reads."""
+    links = {*table.links, *(table.names if table.names[0] == "id" else ())}
+    return [
+        name
+        for name, column in sorted(table.columns.items())
+        if column.body.type in _TEXTS and name not in links and name != ROW_KEY
+    ]
 
 
-def _if_given(param: Param, condition: Any) -> Any:
-    if param.is_required and not param.is_nullable:
-        return condition
-    return {"@if": [{"@is_null": f"$args.{param.name}"}, None, condition]}
+def _bound(item: Input, table: Table) -> tuple[str, Any, str]:
+    name = item.param.name
+    column = bounded_column(item, table)
+    if column is None:
+        return "", None, f"{name!r} bounds nothing that is kept"
+    own, is_number = f"$item.{column}", table.columns[column].body.type in _NUMBERS
+    if item.role is Role.FROM:
+        condition: Any = {"@ge": [own, item.ref]}
+    elif is_number:
+        condition = {"@le": [own, item.ref]}
+    else:  # a day as the upper bound holds the whole day
+        condition = {"@le": [own, {"@concat": [item.ref, "~"]}]}
+    label = f"{item.role.value}_{snake(column)}"
+    return label, if_given(item, condition), f"{name!r} bounds {column!r}"
 
 
-def _filter(param: Param, table: Table) -> Any:
-    """Return the filter of an argument that equals a field, or refuse the tool."""
-    reference = f"$args.{param.name}"
-    for name, body in sorted(table.fields.items()):
-        if name == HIDDEN_KEY:
-            continue
-        if (
-            body.type is FieldType.ARRAY
-            and param.type == "string"
-            and singular(snake(name)) == param.word
-        ):
-            return _if_given(param, {"@contains": [f"$item.{name}", reference]})
-        if not same_field(param, name, table.noun) or body.type.value != param.type:
-            continue
-        is_prose = body.free_text or snake(name) in words("title_fields")
-        if is_prose or body.type in (FieldType.ARRAY, FieldType.OBJECT):
-            raise Unclear(f"its argument {param.name!r} may mean equal or similar")
-        return _if_given(param, {"@eq": [f"$item.{name}", reference]})
-    raise Unclear(f"its argument {param.name!r} is no field of {article(table.noun)}")
+def bounded_column(item: Input, table: Table) -> str | None:
+    """Return the column that an upper or lower bound is compared with, or None."""
+    if item.kind not in ("string", "integer", "number") or item.is_list:
+        return None
+    is_number = item.kind != "string"
+    spoken = {word for word in tokens(item.param.name) if word not in _BOUND_WORDS}
+    choices = [
+        name
+        for name, column in sorted(table.columns.items())
+        if (column.body.type in _NUMBERS if is_number else is_time(column))
+        and name not in table.links
+        and name not in table.names
+    ]
+    if not choices:
+        return None
+
+    def rank(name: str) -> tuple[int, int, int]:
+        parts = tokens(name)
+        main = next((n for n, word in enumerate(_MAIN_TIMES) if word in parts), len(_MAIN_TIMES))
+        return len(spoken & set(parts)), -main, -choices.index(name)
+
+    best = max(choices, key=rank)
+    if spoken and is_number and not spoken & set(tokens(best)):
+        return None
+    return best
+
+
+def is_time(column: Column) -> bool:
+    """True for columns that hold a moment or a day as text."""
+    if column.body.type is not FieldType.STRING:
+        return column.body.type is FieldType.TIMESTAMP
+    words = set(tokens(column.name))
+    is_said = column.meaning.startswith(("time.", "date."))
+    return is_said or bool(words & {"date", "time", "at", "timestamp", "day", "start"})
+
+
+def _whole(item: Input | None) -> tuple[Any, dict[str, Check]]:
+    """Return the expression of a count and the check that it is a whole number, 0 or more."""
+    if item is None or item.kind not in ("integer", "number") or item.is_list:
+        return None, {}
+    marks = [{"@contains": [{"@concat": [item.ref]}, mark]} for mark in (".", "e", "-")]
+    check = Check(
+        holds={"@not": {"@or": marks}},
+        code=ErrorCode.INVALID_ARGUMENTS,
+        message=f"{item.param.name} must be a whole number, 0 or more",
+    )
+    return item.ref, {f"whole_{item.word}": check}
+
+
+def _offset(tool: Tool, limit: Any) -> tuple[Any, dict[str, Check]]:
+    passed, checks = _whole(tool.first(Role.OFFSET))
+    if passed is not None:
+        return passed, checks
+    page = tool.first(Role.PAGE)
+    number, checks = _whole(page)
+    if page is None or number is None:
+        return None, {}
+    size: Any = PAGE_SIZE if limit is None else {"@coalesce": [limit, PAGE_SIZE]}
+    lowest = page.param.default if page.param.default in (0, 1) else 1
+    if page.param.schema.get("minimum") == 0:
+        lowest = 0
+    before = number if lowest == 0 else {"@max": [{"@sub": [number, 1]}, 0]}
+    return {"@if": [{"@is_null": number}, None, {"@mul": [before, size]}]}, checks
+
+
+def _order(tool: Tool, table: Table) -> tuple[Any, Any]:
+    """Return the expressions of the field to sort by and of the direction."""
+    by, order = tool.first(Role.SORT_BY), tool.first(Role.SORT_ORDER)
+    sort_with: Any = None
+    if by is not None and by.kind == "string" and not by.is_list:
+        sort_with = by.ref
+        for value in by.param.enum or ():
+            column = _sorted_column(value, table)
+            if column is not None and column != value:
+                sort_with = {"@if": [{"@eq": [by.ref, value]}, column, sort_with]}
+    turned: Any = None
+    if order is not None and order.kind == "string" and not order.is_list:
+        is_down = {"@in": [{"@lower": order.ref}, list(_DOWN)]}
+        turned = {"@if": [{"@is_null": order.ref}, None, is_down]}
+    elif order is not None and order.kind == "boolean":
+        rises = "asc" in order.word
+        turned = {"@not": order.ref} if rises else order.ref
+        turned = {"@if": [{"@is_null": order.ref}, None, turned]}
+    return sort_with, turned
+
+
+def _sorted_column(value: str, table: Table) -> str | None:
+    spoken = set(tokens(value)) - {"asc", "desc", "ascending", "descending"}
+    found = [name for name in sorted(table.columns) if spoken & set(tokens(name))]
+    exact = [name for name in found if set(tokens(name)) == spoken]
+    best = exact or found
+    return best[0] if best else None

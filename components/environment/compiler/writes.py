@@ -1,384 +1,432 @@
-"""Writes of compiled services: creates, updates, deletes, and elements of lists.
+"""Writes of compiled services: creates, updates and deletes.
 
-Owns the rules by which a write becomes effects. What a description promises beyond them (rows that
-go with a deleted one, say) is either expressed or quarantines the tool.
+Owns the rules by which a write becomes effects. Rows that belong to a deleted one go with it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.compiler.answers import Content, shape_answer
-from components.environment.compiler.params import (
-    Param,
-    is_list_of_texts,
-    same_field,
-    singular_word,
+from components.environment.compiler.inputs import NO_DATA, Input, Tool, item_inputs
+from components.environment.compiler.rows import (
+    Content,
+    answer_of,
+    column_of,
+    fits,
+    key_expression,
+    own_identifiers,
+    pick,
+    shown_row,
+    shown_rows,
 )
-from components.environment.compiler.reads import key_param
 from components.environment.compiler.tables import (
-    NESTED_WORDS,
-    Candidate,
+    Column,
     KeyKind,
     Table,
+    Tables,
     Unclear,
-    changed_params,
-    elements_of,
-    list_field_of,
-    row_expression,
+    parent_link,
 )
-from components.environment.compiler.words import article, plural, singular, snake, words
+from components.environment.names import plural, singular, snake
+from components.environment.params import Param
+from components.environment.reading.records import Role
 from components.records.blueprint import (
     Check,
     Effect,
+    FieldType,
     FunctionalClass,
     Lookup,
     Operation,
-    QuarantineReason,
     ToolBlueprint,
 )
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict
 
-Tables = Mapping[str, Table]
-_GOES_TOO = re.compile(
-    r"\b(?:and|with|including)(?: all| any| of| its| their| the| own)*"
-    r"(?: associated| related| linked| corresponding| attached| child| nested| dependent"
-    r"|(?<=its)|(?<=their)|(?<=all))+ ([a-z_]+)"
-)
+_NAMES = ("name", "title", "text", "content")
 
 
-def compile_write(candidate: Candidate, tables: Tables) -> tuple[ToolBlueprint, str]:
-    """Return the blueprint of a write and the rule that decided.
+def compile_write(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    """Return the blueprint of a create, an update or a delete, and what decided.
 
     Raises:
-        Unclear: the tool is not plain.
+        Unclear: nothing says which row is meant, or what is to change.
     """
-    reading = candidate.reading
-    owner = list_field_of(tables, reading.noun)
-    if owner is not None and reading.noun not in tables and reading.verb in ("add", "delete"):
-        return _list_element(candidate, *owner, tables)
-    table = tables.get(reading.noun)
-    if table is None:
-        noun = reading.noun or "record"
-        raise Unclear(f"nothing in the spec says what {article(noun)} holds")
-    if reading.verb in ("create", "add"):
-        return _create(candidate, table, tables)
-    if reading.verb == "update":
-        return _update(candidate, table, tables)
-    return _delete(candidate, table, tables)
+    match tool.reading.operation:
+        case Operation.CREATE:
+            return create(tool, table, tables)
+        case Operation.UPDATE:
+            return _update(tool, table, tables)
+        case _:
+            return _delete(tool, table, tables)
 
 
-def _create(candidate: Candidate, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
-    batch = elements_of(candidate)
-    params = batch[1] if batch else candidate.params
-    source = "$element" if batch else "$args"
-    fields: dict[str, Any] = {name: f"{source}.{name}" for name in sorted(params)}
-    if table.kind is KeyKind.INTEGER:
-        if batch:
-            raise Unclear(
-                "it creates many rows with counted ids", QuarantineReason.UNSUPPORTED_SCHEMA
-            )
-        ids = {"@each": [{"@rows": {"table": table.noun}}, f"$element.{table.key}"]}
-        fields[table.key] = {"@add": [{"@coalesce": [{"@max": ids}, 0]}, 1]}
-    lookups, checks = ({}, {}) if batch else _link_checks(params, table, tables)
-    content = Content(table=table, message=f"{table.noun} created")
-    if batch:
-        made: Any = "$make"
-        if table.shown is not None:
-            made = {"@each": ["$make", row_expression(table, "$element")]}
-        content.rows = {table.noun: "$make"}
-        content.plain = {plural(table.noun): made}
-    else:
-        content.row = "$make"
-        content.plain = {table.noun: row_expression(table, "$make")}
-    blueprint = ToolBlueprint(
-        operation=Operation.CREATE,
-        functional=FunctionalClass.WRITE,
-        entity=table.noun,
-        difficulty=_difficulty(params, is_nested=batch is not None, num_links=len(lookups)),
-        lookups=FrozenDict(lookups),
-        checks=FrozenDict(checks),
-        effects=FrozenDict(
-            {
-                "make": Effect(
-                    action="create",
-                    table=table.noun,
-                    each=f"$args.{batch[0].name}" if batch else None,
-                    fields=FrozenDict(fields),
-                )
-            }
-        ),
-        result=shape_answer(candidate.tool, content, tables),
+def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    """Return the blueprint of a tool that makes rows."""
+    batch = tool.first(Role.BATCH)
+    items = item_inputs(batch) if batch is not None else {}
+    fields = stored(tool, table)
+    if batch is not None and items:
+        fields |= {
+            column: f"$element.{name}"
+            for name, param in items.items()
+            if (column := _column_of_param(param, table)) is not None
+        }
+    elif batch is not None:
+        column = element_column(batch, table)
+        if column is None:
+            raise Unclear(f"nothing says what each of {batch.param.name!r} holds")
+        fields[column] = "$element"
+    if not fields:
+        raise Unclear(f"it takes nothing that a new {table.noun} could hold")
+    lookups, checks = named_rows(tool, table, tables)
+    if batch is None:
+        checks |= _unique(tool, table) | has_name(tool, table)
+    fields = {**stamps(table, is_new=True), **fields}
+    if table.kind is KeyKind.NATURAL:
+        fields = {name: next_name(table, name) for name in table.names} | fields
+    if table.kind is KeyKind.COUNTED:
+        if batch is not None:
+            raise Unclear("it makes many rows with counted ids at once")
+        ids = {"@each": [{"@rows": {"table": table.noun}}, f"$element.{table.names[0]}"]}
+        fields[table.names[0]] = {"@add": [{"@coalesce": [{"@max": ids}, 0]}, 1]}
+    if table.kind is KeyKind.GIVEN and table.key not in fields:
+        raise Unclear(f"nothing gives the key {table.key!r} of a new {table.noun}")
+    make = Effect(
+        action="create",
+        table=table.noun,
+        each=None if batch is None else batch.ref,
+        fields=FrozenDict(fields),
     )
-    rule = f"create: one {table.noun} for each element of {batch[0].name!r}" if batch else "create"
-    return blueprint, f"{rule}; its arguments are the fields of {article(table.noun)}"
+    if batch is None:
+        content = Content(
+            table=table,
+            plain={table.noun: shown_row(table, "$make")},
+            row="$make",
+            message=f"{table.noun} created",
+        )
+    else:
+        plain = {plural(table.noun): shown_rows(table, "$make")}
+        content = Content(table=table, plain=plain, rows="$make")
+    blueprint = finished(tool, table, lookups, checks, {"make": make}, content, tables)
+    return blueprint, f"a new {table.noun} holds {', '.join(sorted(fields))}"
 
 
-def _link_checks(
-    params: Mapping[str, Param], table: Table, tables: Tables
+def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, Any]:
+    """Return column -> expression of what a tool's inputs store in a new row."""
+    found: dict[str, Any] = {}
+    for item in tool.data:
+        if item in skip or item.role is Role.BATCH:
+            continue
+        column = table.find(item.word)
+        if column is None or not _stores(item, table, column):
+            continue
+        default = table.columns[column].body.default
+        value: Any = item.ref
+        if not item.is_always_given and default is not None:
+            value = {"@coalesce": [item.ref, default]}
+        found[column] = value
+    return found
+
+
+def next_name(table: Table, name: str) -> Any:
+    """A name that the service makes itself, where the caller gives none."""
+    number = {"@add": [{"@count": {"table": table.noun}}, 1]}
+    if table.columns[name].body.type is FieldType.STRING:
+        return {"@concat": [f"{snake(table.noun)}-", number]}
+    return number
+
+
+def has_name(tool: Tool, table: Table) -> dict[str, Check]:
+    """The key that a caller gives to a new row may not be empty."""
+    item = next((item for item in tool.data if table.find(item.word) == table.key), None)
+    if table.kind is not KeyKind.GIVEN or item is None or item.is_list:
+        return {}
+    return {
+        "has_a_name": Check(
+            holds={"@ne": [item.ref, ""]},
+            code=ErrorCode.INVALID_ARGUMENTS,
+            message=f"{item.param.name} must not be empty",
+        )
+    }
+
+
+def _stores(item: Input, table: Table, column: str) -> bool:
+    kind = table.columns[column].body.type
+    if kind is FieldType.JSON:
+        return True
+    if kind is FieldType.ARRAY:
+        return item.is_list
+    if kind is FieldType.OBJECT:
+        return item.param.type == "object"
+    return not item.is_list and fits(item, kind)
+
+
+def _column_of_param(param: Param, table: Table) -> str | None:
+    column = table.find(param.word)
+    if column is None:
+        return None
+    item = Input(param=param, role=Role.VALUE, path=(param.name,))
+    return column if _stores(item, table, column) else None
+
+
+def element_column(batch: Input, table: Table) -> str | None:
+    """Return the column that holds an element of a list whose elements are no records, or None."""
+    own = table.find(singular(batch.word))
+    if own is not None and fits_element(batch, table.columns[own].body.type):
+        return own
+    if batch.kind != "string":
+        return None
+    texts = [n for n, column in sorted(table.columns.items()) if column.meaning.startswith("text")]
+    names = [n for n in sorted(table.columns) if snake(n) in _NAMES]
+    found = names or texts
+    return found[0] if found else None
+
+
+def fits_element(batch: Input, kind: FieldType) -> bool:
+    """True where a column of a type can hold an element of a list."""
+    if batch.kind == "object":
+        return kind in (FieldType.OBJECT, FieldType.JSON)
+    return kind is not FieldType.ARRAY and fits(batch, kind)
+
+
+def stamps(table: Table, *, is_new: bool) -> dict[str, Any]:
+    """Return the columns that the service itself sets to the time of a write."""
+    meanings = ("time.created", "time.updated") if is_new else ("time.updated",)
+    return {
+        name: "$now"
+        for name, column in sorted(table.columns.items())
+        if column.body.generated
+        and column.meaning in meanings
+        and column.body.type is FieldType.TIMESTAMP
+    }
+
+
+def named_rows(
+    tool: Tool, table: Table, tables: Tables, skip: tuple[Input, ...] = ()
 ) -> tuple[dict[str, Lookup], dict[str, Check]]:
-    """Rows named by id must exist; an optional one only when it is given."""
+    """Rows of other tables that a write names must exist; an optional one only when it is given."""
     lookups: dict[str, Lookup] = {}
     checks: dict[str, Check] = {}
-    for name, param in sorted(params.items()):
-        if name not in table.checked_links:
+    for item in tool.data:
+        column = table.find(item.word)
+        noun = table.links.get(column or "")
+        if item in skip or noun is None or item.is_list:
             continue
-        target = tables[table.links[name]]
-        label = f"of_{param.word}"
-        is_optional = not param.is_required or param.is_nullable
+        target = tables[noun]
+        if not fits(item, target.columns[target.names[0]].body.type):
+            continue
+        label = f"of_{item.word}"
+        place = None if target.key == target.names[0] else target.names[0]
         lookups[label] = Lookup(
-            table=target.noun,
-            field=target.lookup_field,
-            equals=f"$args.{name}",
-            optional=is_optional,
+            table=noun, field=place, equals=item.ref, optional=not item.is_always_given
         )
-        if is_optional:
-            known = {"@not": {"@is_null": f"${label}"}}
+        if not item.is_always_given:
             checks[f"{label}_exists"] = Check(
-                holds={"@or": [{"@is_null": f"$args.{name}"}, known]},
+                holds={"@or": [{"@is_null": item.ref}, {"@not": {"@is_null": f"${label}"}}]},
                 code=ErrorCode.NOT_FOUND,
-                message=f"no {target.noun} with that {name}",
+                message=f"there is no such {noun}",
             )
     return lookups, checks
 
 
-def _update(candidate: Candidate, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
-    key = key_param(candidate, table)
-    if key is None or key.type == "array":
-        raise Unclear(f"nothing in its arguments names the {table.noun} to change")
-    changes = {
-        name: item for name, item in changed_params(candidate).items() if item.name != key.name
+def _unique(tool: Tool, table: Table) -> dict[str, Check]:
+    """What names a row must be new, where the caller gives it and it is no key of the engine."""
+    if table.kind is not KeyKind.NATURAL:
+        return {}
+    given = {
+        column: item
+        for item in tool.data
+        if item.is_always_given and (column := table.find(item.word)) in table.names
     }
-    outer = {name for name in candidate.params if name not in changes and name != key.name}
-    if not changes:
-        raise Unclear(f"it takes no new value for the {table.noun}")
+    if set(given) != set(table.names):
+        return {}
+    same = {"@and": [{"@eq": [f"$item.{name}", given[name].ref]} for name in sorted(given)]}
+    count = {"@count": {"table": table.noun, "where": same}}
+    return {
+        "is_new": Check(
+            holds={"@eq": [count, 0]},
+            code=ErrorCode.CONFLICT,
+            message=f"there is such a {table.noun} already",
+        )
+    }
+
+
+def _update(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    batch = tool.first(Role.BATCH)
+    if batch is not None:
+        return _update_many(tool, batch, table, tables)
+    picked = pick(table, own_identifiers(tool))
+    skip = tuple(picked.inputs)
     fields: dict[str, Any] = {}
-    for name, param in sorted(changes.items()):
-        if param.type == "object" and param.word in NESTED_WORDS and not param.properties:
-            raise Unclear(f"its argument {name!r} does not say what it holds")
-        field = _stored_field(param, table)
-        source = f"$args.{name}" if name in candidate.params else f"$args.{min(outer)}.{name}"
-        fields[field] = _new_value(param, source, field, is_top=name in candidate.params)
-    top_level = {name: param for name, param in changes.items() if name in candidate.params}
-    lookups, checks = _link_checks(top_level, table, tables)
-    lookups["found"] = Lookup(
-        table=table.noun, field=table.lookup_field, equals=f"$args.{key.name}"
+    for item in tool.data:
+        if item in skip or item.role in (Role.IDENTIFIER, Role.BATCH):
+            continue
+        column = table.find(item.word)
+        if column is None or column == table.key or not _stores(item, table, column):
+            continue
+        fields[column] = new_value(item, table.columns[column])
+    if not fields:
+        raise Unclear(f"nothing that it takes can be a new value of a {table.noun}")
+    lookups, checks = named_rows(tool, table, tables, skip)
+    said = f"{', '.join(sorted(fields))} of the {table.noun} are set"
+    return change(tool, picked, fields, lookups, checks, tables), said
+
+
+def _update_many(
+    tool: Tool, batch: Input, table: Table, tables: Tables
+) -> tuple[ToolBlueprint, str]:
+    """Each element of a list names a row and holds its new values."""
+    items = item_inputs(batch)
+    own = next(
+        (name for name, param in items.items() if table.find(param.word) == table.names[0]), None
     )
-    effect = Effect(action="update", table=table.noun, target="found", fields=FrozenDict(fields))
+    if own is None:
+        raise Unclear(f"no part of {batch.param.name!r} says which {table.noun}")
+    key = f"$item.{table.names[0]}"
+    element = {"@find": [batch.ref, {"@eq": [f"$element.{own}", key]}]}
+    fields: dict[str, Any] = {}
+    for name, param in items.items():
+        column = _column_of_param(param, table)
+        if column is None or column in (table.key, table.names[0]):
+            continue
+        held = f"$item.{column}"
+        new = {"@field": [element, name]}
+        is_changes = param.type == "object" and table.columns[column].body.type is FieldType.OBJECT
+        fields[column] = {"@merge": [held, new]} if is_changes else {"@coalesce": [new, held]}
+    if not fields:
+        raise Unclear(f"no part of {batch.param.name!r} can be a new value of a {table.noun}")
+    named = {"@each": [batch.ref, f"$element.{own}"]}
+    effect = Effect(
+        action="update",
+        table=table.noun,
+        where={"@in": [key, named]},
+        fields=FrozenDict({**stamps(table, is_new=False), **fields}),
+    )
     content = Content(
-        table=table,
-        row="$change",
-        message=f"{table.noun} updated",
-        plain={table.noun: row_expression(table, "$change")},
+        table=table, plain={plural(table.noun): shown_rows(table, "$set")}, rows="$set"
     )
-    blueprint = ToolBlueprint(
-        operation=Operation.UPDATE,
+    blueprint = finished(tool, table, {}, {}, {"set": effect}, content, tables)
+    return blueprint, f"each of {batch.param.name!r} names a {table.noun} and its new values"
+
+
+def new_value(item: Input, column: Column) -> Any:
+    """Return the expression of a column after a change that may leave it alone.
+
+    A null default stands for `not given`, like a missing argument. An object of changes leaves
+    alone what it does not name.
+    """
+    own, value = f"$item.{column.name}", item.ref
+    if item.role is Role.CHANGES and column.body.type is FieldType.OBJECT:
+        return {"@merge": [own, value]}
+    if item.is_always_given:
+        return value
+    is_null_by_default = item.param.has_default and item.param.default is None
+    left_out = {"@is_null": value} if is_null_by_default else {"@not": item.is_given}
+    return {"@if": [left_out, own, value]}
+
+
+def change(
+    tool: Tool,
+    picked: Any,
+    fields: Mapping[str, Any],
+    lookups: dict[str, Lookup],
+    checks: dict[str, Check],
+    tables: Tables,
+) -> ToolBlueprint:
+    """Return the blueprint of a tool that sets columns of the rows that its identifiers pick."""
+    table: Table = picked.table
+    fields = {**stamps(table, is_new=False), **fields}
+    if picked.is_many:
+        effect = Effect(
+            action="update", table=table.noun, where=picked.where, fields=FrozenDict(fields)
+        )
+        plain = {plural(table.noun): shown_rows(table, "$set")}
+        content = Content(table=table, plain=plain, rows="$set")
+    else:
+        lookups = {**lookups, "found": picked.lookup()}
+        effect = Effect(
+            action="update", table=table.noun, target="found", fields=FrozenDict(fields)
+        )
+        plain = {table.noun: shown_row(table, "$set")}
+        content = Content(table=table, plain=plain, row="$set", message=f"{table.noun} updated")
+    return finished(tool, table, lookups, checks, {"set": effect}, content, tables)
+
+
+def _delete(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    inputs = own_identifiers(tool)
+    picked = pick(table, inputs)
+    if not picked.conditions:
+        others = [item for item in tool.inputs if item.role not in NO_DATA]
+        picked = pick(table, [item for item in others if column_of(item, table)])
+    effects: dict[str, Effect] = {}
+    lookups: dict[str, Lookup] = {}
+    if picked.is_many or not picked.conditions:
+        if not picked.conditions and tool.inputs and any(i.param.is_required for i in tool.inputs):
+            raise Unclear(f"no argument says which {table.noun}")
+        where = picked.where if picked.conditions else True
+        effects["gone"] = Effect(action="delete", table=table.noun, where=where)
+        rows = {"@rows": {"table": table.noun, "where": where}}
+        effects |= _relations_gone(
+            table, tables, {"@each": [rows, key_expression(table, "$element")]}
+        )
+        told: dict[str, Any] = {"deleted": {"@count": {"table": table.noun, "where": where}}}
+        said = f"every {table.noun} that is named is deleted"
+    else:
+        lookups["found"] = picked.lookup()
+        effects["gone"] = Effect(action="delete", table=table.noun, target="found")
+        effects |= _children_gone(table, tables)
+        effects |= _relations_gone(table, tables, [key_expression(table, "$found")])
+        told = {"deleted": True, table.noun: shown_row(table, "$found")}
+        said = f"the {table.noun} is deleted with what belongs to it"
+    row = "$found" if "found" in lookups else ""
+    content = Content(table=table, plain=told, row=row, message=f"{table.noun} deleted")
+    return finished(tool, table, lookups, {}, effects, content, tables), said
+
+
+def _relations_gone(table: Table, tables: Tables, keys: Any) -> dict[str, Effect]:
+    """Rows that relate a deleted row to others go with it."""
+    return {
+        f"gone_{snake(other.noun)}": Effect(
+            action="delete",
+            table=other.noun,
+            where={"@or": [{"@in": [f"$item.{name}", keys]} for name in links]},
+        )
+        for other in tables.values()
+        if other.relates
+        and (links := [n for n, noun in sorted(other.links.items()) if noun == table.noun])
+    }
+
+
+def _children_gone(table: Table, tables: Tables) -> dict[str, Effect]:
+    found: dict[str, Effect] = {}
+    for child in tables.values():
+        link = parent_link(child, table) if child.parent == table.noun else None
+        if link is not None and child is not table:
+            where = {"@eq": [f"$item.{link}", key_expression(table, "$found")]}
+            found[f"gone_{snake(child.noun)}"] = Effect(
+                action="delete", table=child.noun, where=where
+            )
+    return found
+
+
+def finished(
+    tool: Tool,
+    table: Table,
+    lookups: Mapping[str, Lookup],
+    checks: Mapping[str, Check],
+    effects: Mapping[str, Effect],
+    content: Content,
+    tables: Tables,
+) -> ToolBlueprint:
+    """Return the blueprint of a write from its parts."""
+    return ToolBlueprint(
+        operation=tool.reading.operation,
         functional=FunctionalClass.WRITE,
         entity=table.noun,
-        difficulty=max(3, _difficulty(changes, is_nested=bool(outer), num_links=len(lookups))),
+        difficulty=tool.reading.difficulty,
         lookups=FrozenDict(lookups),
         checks=FrozenDict(checks),
-        effects=FrozenDict({"change": effect}),
-        result=shape_answer(candidate.tool, content, tables),
-    )
-    return (
-        blueprint,
-        f"update: {key.name!r} names one {table.noun}, the other arguments are its fields",
-    )
-
-
-def _stored_field(param: Param, table: Table) -> str:
-    for field, body in sorted(table.fields.items()):
-        if snake(field) != param.word:
-            continue
-        if body.type.value != param.type:
-            raise Unclear(f"its argument {param.name!r} has another type than when it is created")
-        if body.enum is not None and not set(param.enum or ()) <= set(body.enum):
-            raise Unclear(f"its argument {param.name!r} takes other values than when it is created")
-        if field == table.key:
-            raise Unclear(f"it changes the key of {article(table.noun)}")
-        return field
-    raise Unclear(f"its argument {param.name!r} is no field of {article(table.noun)}")
-
-
-def _new_value(param: Param, source: str, field: str, *, is_top: bool) -> Any:
-    """Return the field's new value: as given, and unchanged when left out."""
-    if param.is_required and not param.is_nullable:
-        return source
-    if param.has_default and param.default is not None:
-        raise Unclear(f"its argument {param.name!r} has a default that would overwrite a value")
-    if is_top and param.is_nullable and not param.has_default:
-        return {"@if": [{"@given": param.name}, source, f"$item.{field}"]}
-    return {"@coalesce": [source, f"$item.{field}"]}
-
-
-def _delete(candidate: Candidate, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
-    key = key_param(candidate, table)
-    batch = elements_of(candidate)
-    if key is not None:
-        extra = [name for name in candidate.params if name != key.name]
-        if extra:
-            raise Unclear(f"its argument {extra[0]!r} has no plain meaning for a delete")
-        if key.type == "array":
-            gone: Any = {"@in": [f"$item.{table.key}", f"$args.{key.name}"]}
-            return _delete_where(candidate, table, gone, tables, f"$args.{key.name}")
-        return _delete_one(candidate, table, key, tables)
-    if table.kind is not KeyKind.HIDDEN:
-        raise Unclear(f"nothing in its arguments names the {table.noun} to delete")
-    stored = set(table.fields)
-    if batch and set(batch[1]) <= stored and all(item.is_required for item in batch[1].values()):
-        names = sorted(batch[1])
-        given = {"@each": [f"$args.{batch[0].name}", {"@pick": ["$element", names]}]}
-        return _delete_where(
-            candidate, table, {"@in": [{"@pick": ["$item", names]}, given]}, tables, None
-        )
-    raise Unclear(f"nothing in its arguments names the {table.noun} to delete")
-
-
-def _delete_one(
-    candidate: Candidate, table: Table, key: Param, tables: Tables
-) -> tuple[ToolBlueprint, str]:
-    effects = {
-        "gone": Effect(action="delete", table=table.noun, target="found"),
-        **_goes_too(
-            candidate, table, tables, lambda link: {"@eq": [f"$item.{link}", f"$args.{key.name}"]}
-        ),
-    }
-    content = Content(
-        table=table,
-        row="$found",
-        message=f"{table.noun} deleted",
-        plain={table.key: f"$args.{key.name}", "deleted": True},
-    )
-    found = Lookup(table=table.noun, field=table.lookup_field, equals=f"$args.{key.name}")
-    blueprint = ToolBlueprint(
-        operation=Operation.DELETE,
-        functional=FunctionalClass.WRITE,
-        entity=table.noun,
-        difficulty=2 if len(effects) == 1 else 3,
-        lookups=FrozenDict({"found": found}),
         effects=FrozenDict(effects),
-        result=shape_answer(candidate.tool, content, tables),
+        result=answer_of(tool, content, tables),
     )
-    return blueprint, f"delete: {key.name!r} names one {table.noun}"
-
-
-def _delete_where(
-    candidate: Candidate, table: Table, gone: Any, tables: Tables, keys: Any
-) -> tuple[ToolBlueprint, str]:
-    effects = {"gone": Effect(action="delete", table=table.noun, where=gone)}
-    if keys is not None:
-        effects.update(
-            _goes_too(candidate, table, tables, lambda link: {"@in": [f"$item.{link}", keys]})
-        )
-    elif _promised(candidate, table):
-        raise Unclear("its description promises that more goes with the deleted rows")
-    count = {"@count": {"table": table.noun, "where": gone}}
-    content = Content(
-        table=table,
-        total=count,
-        message=f"{plural(table.noun)} deleted",
-        plain={"deleted": count},
-    )
-    blueprint = ToolBlueprint(
-        operation=Operation.DELETE,
-        functional=FunctionalClass.WRITE,
-        entity=table.noun,
-        difficulty=4 if keys is None else 3,
-        effects=FrozenDict(effects),
-        result=shape_answer(candidate.tool, content, tables),
-    )
-    return (
-        blueprint,
-        f"delete many: rows of {table.noun} that are named; unknown ones are passed over",
-    )
-
-
-def _promised(candidate: Candidate, table: Table) -> list[str]:
-    """Return the nouns that a description says are deleted as well."""
-    text = candidate.tool.description.lower()
-    own = {table.noun, *table.noun.split("_")}
-    return [singular(word) for word in _GOES_TOO.findall(text) if singular(word) not in own]
-
-
-def _goes_too(candidate: Candidate, table: Table, tables: Tables, where: Any) -> dict[str, Effect]:
-    """Effects for rows that the description deletes with the named ones."""
-    effects: dict[str, Effect] = {}
-    for noun in _promised(candidate, table):
-        other = tables.get(noun)
-        links = (
-            [] if other is None else sorted(n for n, to in other.links.items() if to == table.noun)
-        )
-        if other is None or not links:
-            raise Unclear(
-                f"its description promises that {plural(noun)} go too, and nothing says which"
-            )
-        parts = [where(link) for link in links]
-        effects[f"gone_{noun}"] = Effect(action="delete", table=noun, where={"@or": parts})
-    return effects
-
-
-def _list_element(
-    candidate: Candidate, table: Table, field: str, tables: Tables
-) -> tuple[ToolBlueprint, str]:
-    """Put one element into a list of a row, or take it out."""
-    key = key_param(candidate, table)
-    others = [param for _, param in sorted(candidate.params.items()) if param is not key]
-    if key is None or key.type == "array" or len(others) != 1 or not others[0].is_required:
-        raise Unclear(
-            f"it changes {field!r} of {article(table.noun)} in another way than element by element",
-            QuarantineReason.UNSUPPORTED_SCHEMA,
-        )
-    (element,) = others
-    if is_list_of_texts(element) or element.type not in ("string", "integer", "number"):
-        raise Unclear(f"it changes several {field} at once", QuarantineReason.UNSUPPORTED_SCHEMA)
-    is_named = singular_word(element) == candidate.reading.noun or element.word in (
-        "value",
-        "name",
-        "text",
-    )
-    if not is_named and not same_field(element, candidate.reading.noun, table.noun):
-        raise Unclear(f"its argument {element.name!r} is not plainly an element of {field!r}")
-    value, stored = f"$args.{element.name}", f"$item.{field}"
-    is_add = candidate.reading.verb == "add"
-    new_list: Any = {"@append" if is_add else "@without": [stored, value]}
-    if is_add and candidate.reading.noun in words("set_like"):
-        new_list = {"@if": [{"@contains": [stored, value]}, stored, new_list]}
-    checks = {}
-    if not is_add:
-        checks["is_there"] = Check(
-            holds={"@contains": [f"$found.{field}", value]},
-            code=ErrorCode.NOT_FOUND,
-            message=f"that {table.noun} has no such {candidate.reading.noun}",
-        )
-    effect = Effect(
-        action="update", table=table.noun, target="found", fields=FrozenDict({field: new_list})
-    )
-    content = Content(
-        table=table,
-        row="$change",
-        message=f"{table.noun} updated",
-        plain={table.noun: row_expression(table, "$change")},
-    )
-    found = Lookup(table=table.noun, field=table.lookup_field, equals=f"$args.{key.name}")
-    blueprint = ToolBlueprint(
-        operation=Operation.APPEND if is_add else Operation.DETACH,
-        functional=FunctionalClass.WRITE,
-        entity=table.noun,
-        difficulty=3,
-        lookups=FrozenDict({"found": found}),
-        checks=FrozenDict(checks),
-        effects=FrozenDict({"change": effect}),
-        result=shape_answer(candidate.tool, content, tables),
-    )
-    return blueprint, f"{blueprint.operation.value}: {element.name!r} is one element of {field!r}"
-
-
-def _difficulty(params: Mapping[str, Param], *, is_nested: bool, num_links: int) -> int:
-    """1 to 5: how much has to be found out and written down right before the call."""
-    if is_nested or num_links > 1:
-        return 4
-    return 3 if num_links or len(params) > 2 else 2

@@ -14,13 +14,8 @@ from typing import Any
 import jsonschema_rs
 
 from components.environment.expressions import ExpressionError
-from components.environment.gates.probe import (
-    NO_SUCH_ROW,
-    Prober,
-    Variants,
-    diverse,
-    judge_envelope,
-)
+from components.environment.gates.probe import NO_SUCH_ROW, Prober, judge_envelope
+from components.environment.gates.variants import Variants, is_documented
 from components.environment.gates.written import GATE, WrittenBattery, argument_named
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, JsonObject, thaw
@@ -36,10 +31,11 @@ def run_adversarial(prober: Prober) -> None:
     for name in prober.tools:
         tool = prober.spec.tools[name]
         known = _named_rows(prober, tool)
-        variants = Variants(prober, tool, known).all()
+        is_read_closely = is_documented(tool) or tool.output_schema is not None
+        variants = Variants(prober, tool, known).all(most=0 if is_read_closely else 2)
         _schema_battery(prober, tool, variants)
         _output_schema(prober, tool, variants)
-        if tool.rules or tool.effects or tool.returns or tool.complete:
+        if is_documented(tool):
             try:
                 WrittenBattery(prober, tool).run(variants)
             except ExpressionError as error:
@@ -61,7 +57,7 @@ def _named_rows(prober: Prober, tool: ToolSpec) -> dict[str, list[Any]]:
             continue
         column = reference.field or prober.shape(reference.table)[0]
         values = known.setdefault(name, [])
-        for row in diverse(prober.rows(reference.table).values()):
+        for row in prober.some_rows(reference.table):
             if row.get(column) is not None and row[column] not in values:
                 values.append(row[column])
     return known
@@ -93,7 +89,7 @@ def _output_schema(prober: Prober, tool: ToolSpec, variants: list[JsonObject]) -
         return  # a schema that is none promises nothing
     for arguments in variants:
         seen = prober.call(tool.name, arguments)
-        if seen.is_ok and not validator.is_valid(thaw(seen.data)):
+        if seen.is_ok and not validator.is_valid(seen.data):
             first = next(iter(validator.iter_errors(thaw(seen.data))))
             expected = "an answer that fits the output schema"
             prober.fail(tool.name, GATE, "output schema", arguments, expected, first.message[:200])

@@ -1,30 +1,27 @@
-"""What all gates share: calls on a fresh service, records of failures, arguments from a spec.
+"""What all gates share: calls on a fresh service, and records of failures.
 
-Owns the calling and the drawing of arguments. It sees the spec and the rows of the state, never the
+Owns the calling. It sees the spec and the rows of the state, never the
 blueprint: table keys are read off the rows. A call that raises is data here, not an error.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import jsonschema_rs
+import orjson
 
-from components.environment.compiler.words import singular, snake, tokens, words
 from components.environment.engine import execute
 from components.environment.expressions import Vocabulary
-from components.environment.seeds.sample_values import SchemaSampler
 from components.environment.state import Table, WorldState, rows_of
 from components.environment.world import World
 from components.records.calls import ErrorCode, RowChange
 from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze, thaw
-from components.records.spec import ServiceSpec, ToolSpec
+from components.records.spec import ServiceSpec
 
 GATE_NOW = "2026-03-02T09:00:00Z"
-MAX_VARIANTS = 48
 MAX_ROWS = 12
 NO_SUCH_ROW = "no_such_row_7q"
 
@@ -36,7 +33,7 @@ class GateFailure:
     tool: str
     """Empty when it is the service's own (its seed, say)."""
     gate: str
-    """`self`, `adversarial` or `law`."""
+    """`self`, `adversarial`, `documentation` or `law`."""
     rule: str
     """What was tested."""
     arguments: JsonObject
@@ -93,6 +90,10 @@ class Prober:
     _rows: dict[int, tuple[Table, dict[str, JsonObject]]] = field(default_factory=dict)
     _validators: dict[str, Any] = field(default_factory=dict)
     _shapes: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    _seen: dict[tuple[str, bytes], Seen] = field(default_factory=dict)
+    """Calls on the initial state that were made before: tools are pure functions of it."""
+    _values: frozenset[Any] | None = None
+    _some: dict[str, list[JsonObject]] = field(default_factory=dict)
 
     @property
     def initial(self) -> WorldState:
@@ -115,10 +116,30 @@ class Prober:
                 self._rows[id(found)] = known
         return known[1]
 
+    def some_rows(self, table: str) -> list[JsonObject]:
+        """Return a few rows of the seed that show what its columns hold."""
+        if table not in self._some:
+            self._some[table] = diverse(self.rows(table).values())
+        return self._some[table]
+
     def call(
         self, tool: str, arguments: Mapping[str, Any], state: WorldState | None = None
     ) -> Seen:
-        """Call a tool; whatever goes wrong inside comes back as data."""
+        """Call a tool; whatever goes wrong inside comes back as data. A call on the initial state
+        that was made before is not made again.
+        """
+        key = None if state is not None else _call_key(tool, arguments)
+        seen = None if key is None else self._seen.get(key)
+        if seen is None:
+            seen = self.call_anew(tool, arguments, state)
+            if key is not None:
+                self._seen[key] = seen
+        return seen
+
+    def call_anew(
+        self, tool: str, arguments: Mapping[str, Any], state: WorldState | None = None
+    ) -> Seen:
+        """Call a tool even where the same call was made before."""
         self.num_calls += 1
         before = state or self.initial
         try:
@@ -157,6 +178,23 @@ class Prober:
         """Return the tools that have failed so far."""
         return {failure.tool for failure in self.failures}
 
+    def whole(self, tool: str, arguments: JsonObject) -> JsonObject:
+        """Return arguments with the schema's defaults, as the tool gets them."""
+        defaults = self.world.services[self.spec.service].tools[tool].defaults
+        return FrozenDict({**defaults, **arguments}) if defaults else arguments
+
+    def values(self) -> frozenset[Any]:
+        """Return all texts and whole numbers that rows hold."""
+        if self._values is None:
+            self._values = frozenset(
+                value
+                for table in self.tables
+                for row in self.rows(table).values()
+                for value in row.values()
+                if isinstance(value, (str, int))
+            )
+        return self._values
+
     def vocabulary(self, *names: str) -> Vocabulary:
         """Return the vocabulary of the spec's expressions: tables as their rows show them."""
         return Vocabulary(names, {table: self.shape(table) for table in self.tables})
@@ -180,140 +218,23 @@ class Prober:
             schema = thaw(self.spec.tools[tool].input_schema)
             self._validators[tool] = jsonschema_rs.validator_for(schema)
         try:
-            return bool(self._validators[tool].is_valid(thaw(arguments)))
+            return bool(self._validators[tool].is_valid(arguments))
         except (ValueError, TypeError):
             return False
+
+    def validator(self, tool: str, name: str) -> Any:
+        """Return the validator of one argument's schema, or None where it has none."""
+        place = f"{tool}\n{name}"
+        if place not in self._validators:
+            document = self.spec.tools[tool].input_schema
+            schema = (document.get("properties") or {}).get(name)
+            self._validators[place] = _validator_of(schema, document)
+        return self._validators[place]
 
 
 def offered(spec: ServiceSpec, world: World) -> tuple[str, ...]:
     """Return the names of the tools that a world offers of a service."""
     return tuple(sorted(world.services[spec.service].tools))
-
-
-class Variants:
-    """Valid arguments of one tool, drawn from its schema, its written rules and the rows that
-    there are.
-    """
-
-    def __init__(self, prober: Prober, tool: ToolSpec, known: Mapping[str, list[Any]]) -> None:
-        """Args: known: values of arguments that name rows, by argument (may be empty)."""
-        self._prober = prober
-        self._tool = tool
-        self._rng = random.Random(f"{prober.spec.service}:{tool.name}")
-        self._sampler = SchemaSampler(tool.input_schema, self._rng)
-        self._properties: dict[str, Any] = dict(tool.input_schema.get("properties") or {})
-        self._required = frozenset(tool.input_schema.get("required") or ())
-        self._choices = {
-            name: self._choose(name, part, known) for name, part in sorted(self._properties.items())
-        }
-
-    def all(self) -> list[JsonObject]:
-        """Return distinct valid arguments, the smallest kinds first."""
-        found: dict[bytes, JsonObject] = {}
-        for arguments in self._drawn():
-            if len(found) >= MAX_VARIANTS:
-                break
-            if self._prober.is_valid(self._tool.name, arguments):
-                frozen = freeze(arguments)
-                found.setdefault(canonical_json(frozen), frozen)
-        return list(found.values())
-
-    def _drawn(self) -> Iterator[dict[str, Any]]:
-        least = {name: self._first(name) for name in sorted(self._required)}
-        yield least
-        yield {name: self._first(name) for name in self._choices}
-        yield from self._linked(least)
-        for place in range(MAX_ROWS):
-            for name, choices in self._choices.items():
-                if place < len(choices):
-                    yield {**least, name: choices[place]}
-        for _ in range(MAX_VARIANTS):
-            yield {
-                name: self._rng.choice(choices)
-                for name, choices in self._choices.items()
-                if choices and (name in self._required or self._rng.random() < 0.6)
-            }
-
-    def _linked(self, least: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield pairs of arguments of which one names a row that holds the other's value."""
-        tables = [self._prober.rows(table) for table in self._prober.tables]
-        for name, choices in self._choices.items():
-            for value in choices[:6]:
-                for rows in tables:
-                    row = rows.get(value) if isinstance(value, str) else None
-                    for held in dict.fromkeys((row or {}).values()) if row else ():
-                        if isinstance(held, str) and any(held in keys for keys in tables):
-                            yield from (
-                                {**least, name: value, other: held}
-                                for other in self._choices
-                                if other != name
-                            )
-
-    def _first(self, name: str) -> Any:
-        choices = self._choices.get(name)
-        return choices[0] if choices else None
-
-    def _choose(self, name: str, schema: Any, known: Mapping[str, list[Any]]) -> list[Any]:
-        """Values to try for one argument: rows it names, its enum, values seen in rows, drawn
-        ones.
-        """
-        values: list[Any] = list(known.get(name, ()))
-        if isinstance(schema, Mapping) and schema.get("enum"):
-            values += list(schema["enum"])[:8]
-        if not values:
-            values += self._seen(name, schema)
-        if isinstance(schema, Mapping) and schema.get("type") == "boolean":
-            values += [True, False]
-        values += [self._sampler.value(schema) for _ in range(2)]
-        values.append(self._sampler.value(schema, optional=False))
-        validator = _validator_of(schema, self._tool.input_schema)
-        fitting = [
-            value for value in values if validator is None or validator.is_valid(thaw(value))
-        ]
-        return _distinct(fitting)[: MAX_ROWS + 2]
-
-    def _seen(self, name: str, schema: Any) -> list[Any]:
-        """Values of rows that an argument of this name may mean: keys of a table it names, or a
-        column.
-        """
-        is_list = isinstance(schema, Mapping) and schema.get("type") == "array"
-        word = singular(snake(name)) if is_list else snake(name)
-        spoken = {singular(part) for part in (*tokens(name), *tokens(self._tool.name))}
-        found: list[Any] = []
-        for table in self._prober.tables:
-            rows = diverse(self._prober.rows(table).values())[:4]
-            key, fields = self._prober.shape(table)
-            inner = _properties(schema.get("items") if is_list else schema)
-            if inner and inner <= fields:
-                picked = [{name: row[name] for name in sorted(inner)} for row in rows]
-                return [[row] for row in picked] if is_list else picked
-            parts = set(table.split("_"))
-            if word.endswith(("id", "ids")) and (parts & set(word.split("_")) or parts & spoken):
-                column = "id" if "id" in fields else key
-                found = [row[column] for row in rows if column in row] + found
-            for column in sorted(fields):
-                if snake(column) in (word, word.partition("_")[2]):
-                    found += [row[column] for row in rows if row.get(column) is not None]
-        if word in words("query_words"):
-            found += self._spoken_words()
-        if is_list:
-            return [[value] for value in found if not isinstance(value, tuple)] + (
-                [found[:2]] if len(found) > 1 and not isinstance(found[0], tuple) else []
-            )
-        return found
-
-    def _spoken_words(self) -> list[str]:
-        """Words that stand in rows, so that a search finds something."""
-        found: list[str] = []
-        for table in self._prober.tables:
-            for row in diverse(self._prober.rows(table).values())[:2]:
-                texts = [item for _, item in sorted(row.items()) if isinstance(item, str)]
-                found += [part for text in texts for part in text.split()[:1] if " " in text]
-        return found[:6]
-
-
-def _properties(schema: Any) -> set[str]:
-    return set(schema.get("properties") or ()) if isinstance(schema, Mapping) else set()
 
 
 def _validator_of(schema: Any, document: Mapping[str, Any]) -> Any:
@@ -354,13 +275,7 @@ def absent_value(prober: Prober, tool: str, arguments: Mapping[str, Any], name: 
 
     A pattern is kept: a few characters of a value that exists are changed.
     """
-    there = {
-        value
-        for table in prober.tables
-        for row in prober.rows(table).values()
-        for value in row.values()
-        if isinstance(value, (str, int))
-    }
+    there = prober.values()
     given = arguments.get(name)
     tries: list[Any] = [NO_SUCH_ROW, 987_654_321]
     if isinstance(given, str) and given:
@@ -370,6 +285,14 @@ def absent_value(prober: Prober, tool: str, arguments: Mapping[str, Any], name: 
         if value not in there and prober.is_valid(tool, {**arguments, name: value}):
             return value
     return None
+
+
+def _call_key(tool: str, arguments: Mapping[str, Any]) -> tuple[str, bytes] | None:
+    """Return what tells one call from another, or None for arguments that no JSON can hold."""
+    try:
+        return tool, orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError):
+        return None
 
 
 def dicts_in(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -418,16 +341,6 @@ def judge_envelope(
         )
         return False
     return True
-
-
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    found: dict[bytes, Any] = {}
-    for value in values:
-        try:
-            found.setdefault(canonical_json(value), value)
-        except (TypeError, ValueError):
-            continue
-    return list(found.values())
 
 
 def _short(value: Any) -> str:

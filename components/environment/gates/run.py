@@ -1,4 +1,4 @@
-"""Admission of a service, built-in or compiled: three gates, one verdict a tool.
+"""Admission of a service, built-in or compiled: four gates, one verdict a tool.
 
 Owns the order of the gates and what follows from a failure: the tool is quarantined under the first
 gate that it failed, and a service with too little left is not admitted. It repairs nothing.
@@ -6,16 +6,19 @@ gate that it failed, and a service with too little left is not admitted. It repa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from components.environment.gates.adversarial import run_adversarial
+from components.environment.gates.documentation import run_documentation
 from components.environment.gates.laws import run_laws
+from components.environment.gates.marks import Marks, mark_service
 from components.environment.gates.probe import GATE_NOW, GateFailure, Prober, offered
 from components.environment.gates.self_tests import run_self_tests
 from components.environment.world import World, build_service_world
 from components.errors import SynthesisError
 from components.records.blueprint import (
     Blueprint,
+    Operation,
     Quarantine,
     QuarantineReason,
     SeedData,
@@ -31,6 +34,7 @@ MIN_DIFFICULTY = 3
 _REASONS = {
     "self": QuarantineReason.FAILED_SELF_TEST,
     "adversarial": QuarantineReason.FAILED_ADVERSARIAL,
+    "documentation": QuarantineReason.FAILED_DOCUMENTATION,
     "law": QuarantineReason.FAILED_STATE_LAW,
 }
 
@@ -47,6 +51,8 @@ class Admission:
     admitted: bool
     reason: str
     """Why it is not admitted; empty when it is."""
+    marks: Marks = field(default_factory=Marks)
+    """What no gate demands: counted, not judged."""
 
 
 def admit_service(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData) -> Admission:
@@ -66,6 +72,7 @@ def admit_service(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData) -> Ad
     prober = Prober(spec=spec, world=world, tools=offered(spec, world), failures=broken)
     variants = run_self_tests(prober, working)
     run_adversarial(prober)
+    run_documentation(prober, variants, _apart(working))
     run_laws(prober, working, variants)
     failures = tuple(sorted(prober.failures, key=lambda item: (item.tool, item.gate, item.rule)))
     judged = _quarantine(blueprint, failures)
@@ -76,6 +83,16 @@ def admit_service(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData) -> Ad
         failures=failures,
         admitted=not reason,
         reason=reason,
+        marks=mark_service(prober, working, variants),
+    )
+
+
+def _apart(blueprint: Blueprint) -> frozenset[str]:
+    """Return the tools that are about no record."""
+    return frozenset(
+        name
+        for name, tool in blueprint.tools.items()
+        if tool.simulated or (tool.operation is Operation.COMPUTE and not tool.effects)
     )
 
 
@@ -116,7 +133,7 @@ def _compiling_part(
 
 def _quarantine(blueprint: Blueprint, failures: tuple[GateFailure, ...]) -> Blueprint:
     tools, quarantined = dict(blueprint.tools), dict(blueprint.quarantined)
-    for gate in ("self", "adversarial", "law"):
+    for gate in _REASONS:
         for failure in failures:
             if failure.gate == gate and failure.tool in tools:
                 del tools[failure.tool]

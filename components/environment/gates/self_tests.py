@@ -7,15 +7,17 @@ it, each tool answers at least one well-meant call, and the seed's own links hol
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
-from components.environment.gates.probe import (
-    Prober,
-    Variants,
-    absent_value,
-    diverse,
-    judge_envelope,
+from components.environment.gates.bindings import (
+    Binding,
+    bindings_of,
+    joint_values,
+    lookup_binding,
 )
+from components.environment.gates.probe import Prober, absent_value, judge_envelope
+from components.environment.gates.variants import Joint, Variants, is_documented
 from components.records.blueprint import Blueprint, FieldType, Operation, ToolBlueprint
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, JsonObject
@@ -28,37 +30,27 @@ def run_self_tests(prober: Prober, blueprint: Blueprint) -> dict[str, list[JsonO
     _seed_links(prober, blueprint)
     variants: dict[str, list[JsonObject]] = {}
     for name in prober.tools:
-        tool = blueprint.tools[name]
-        known = looked_up(prober, blueprint, tool)
-        variants[name] = Variants(prober, prober.spec.tools[name], known).all()
+        bindings = bindings_of(blueprint, blueprint.tools[name])
+        variants[name] = _variants(prober, name, bindings)
         _normal_use(prober, name, variants[name])
         _unknown_rows(prober, blueprint, name, variants[name])
     return variants
 
 
-def looked_up(prober: Prober, blueprint: Blueprint, tool: ToolBlueprint) -> dict[str, list[Any]]:
-    """Return, for each argument that a lookup reads, the values that find a row."""
+def _variants(prober: Prober, name: str, bindings: list[Binding]) -> list[JsonObject]:
+    """Return arguments that name rows which there are, those of one row together."""
     known: dict[str, list[Any]] = {}
-    for _, lookup in sorted(tool.lookups.items()):
-        name = argument_of(lookup.equals)
-        if name is None:
-            continue
-        column = lookup.field or blueprint.entities[lookup.table].key
-        rows = diverse(prober.rows(lookup.table).values())
-        values = [row[column] for row in rows if row.get(column) is not None]
-        known[name] = [*known.get(name, []), *values]
-    return known
-
-
-def argument_of(expression: Any) -> str | None:
-    """Return the argument that an expression is nothing but, or None."""
-    if (
-        isinstance(expression, str)
-        and expression.startswith("$args.")
-        and expression.count(".") == 1
-    ):
-        return expression[6:]
-    return None
+    joint: list[Joint] = []
+    for binding in bindings:
+        rows = joint_values(prober, binding)
+        for values in rows:
+            for path, value in values.items():
+                if len(path) == 1:
+                    known.setdefault(path[0], []).append(value)
+        nothing: Joint = FrozenDict()
+        pairs = zip_longest(joint, rows, fillvalue=nothing)
+        joint = [{**mine, **others} for mine, others in pairs]
+    return Variants(prober, prober.spec.tools[name], known, joint).all()
 
 
 def _normal_use(prober: Prober, name: str, variants: list[JsonObject]) -> None:
@@ -81,17 +73,26 @@ def _unknown_rows(
 ) -> None:
     tool = blueprint.tools[name]
     for _, lookup in sorted(tool.lookups.items()):
-        argument = argument_of(lookup.equals)
-        worked = [item for item in variants if argument in item and prober.call(name, item).is_ok]
-        if argument is None or lookup.optional or not worked:
-            continue
-        absent = absent_value(prober, name, worked[0], argument)
-        if absent is None:
-            continue
-        changed = {**worked[0], argument: absent}
-        seen = prober.call(name, changed)
-        if seen.code != ErrorCode.NOT_FOUND.value:
-            prober.fail(name, GATE, f"unknown {argument}", changed, "not_found", seen.told())
+        spec = prober.spec.tools[name]
+        required = frozenset(spec.input_schema.get("required") or ())
+        for pair in lookup_binding(blueprint, lookup).pairs:
+            argument = pair.path[0] if len(pair.path) == 1 and not pair.is_list else None
+            # What must be given is refused where it names nothing, by a lookup or by a check.
+            if lookup.optional and (is_documented(spec) or argument not in required):
+                continue
+            worked = (
+                item for item in variants if argument in item and prober.call(name, item).is_ok
+            )
+            first = next(worked, None)
+            if argument is None or first is None:
+                continue
+            absent = absent_value(prober, name, first, argument)
+            if absent is None:
+                continue
+            changed = {**first, argument: absent}
+            seen = prober.call(name, changed)
+            if seen.is_ok or (not lookup.optional and seen.code != ErrorCode.NOT_FOUND.value):
+                prober.fail(name, GATE, f"unknown {argument}", changed, "not_found", seen.told())
 
 
 def _seed_links(prober: Prober, blueprint: Blueprint) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from components.environment.compiler.words import snake, words
 from components.environment.expressions import (
     Compiled,
     ExpressionError,
@@ -27,6 +26,8 @@ from components.environment.gates.probe import (
     absent_value,
     judge_envelope,
 )
+from components.environment.gates.promises import words
+from components.environment.names import snake
 from components.environment.state import WorldState, row_of
 from components.environment.world import make_row
 from components.records.calls import ErrorCode, RowChange

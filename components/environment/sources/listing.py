@@ -1,78 +1,37 @@
 """What a server lists, made into a spec: names that can be called, schemas that can be compiled.
 
-Owns the mending of messy `tools/list` answers. It refuses to guess what a tool does. One bad tool
-never costs its server: it is left out with a note, or its schema is mended where JSON Schema leaves
-one meaning only.
+Owns the reading of messy `tools/list` answers. It refuses to guess what a tool does. One bad tool
+never costs its server: every item of the list is kept, kept and mended with a note, or quarantined
+for a reason of the fixed list.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import jsonschema_rs
+
+from components.environment.sources.names import service_name as service_name
+from components.environment.sources.names import tool_rule, valid_names
+from components.environment.sources.parameters import rename_parameters
+from components.environment.sources.records import Mend, QuarantinedTool, QuarantineReason
 from components.environment.sources.redaction import Redactor
+from components.environment.sources.references import resolve_pointer as resolve_pointer
+from components.environment.sources.schema_values import SchemaRefused
+from components.environment.sources.schemas import clean_schema as clean_schema
+from components.environment.sources.schemas import mend_schema
+from components.environment.sources.text import MAX_LINE, clean_line, clean_text
 from components.errors import SpecError
-from components.records.frozen import FrozenDict, canonical_json, freeze
+from components.records.frozen import FrozenDict, canonical_json, freeze, thaw
 from components.records.spec import ServiceSpec, ToolSpec
 
-MAX_POLICY_NAME = 64
-"""Longest `<service>__<tool>` that common model APIs take."""
-MAX_SERVICE_NAME = 24
-_MAX_DEPTH = 40
-_MAX_SCHEMA_BYTES = 200_000
-_MAX_DESCRIPTION = 8_000
-
-_TYPES = frozenset({"string", "integer", "number", "boolean", "object", "array", "null"})
-_TYPE_ALIASES = {
-    "str": "string",
-    "text": "string",
-    "int": "integer",
-    "float": "number",
-    "double": "number",
-    "bool": "boolean",
-    "dict": "object",
-    "map": "object",
-    "list": "array",
-    "tuple": "array",
-    "none": "null",
-}
-_SCHEMA_MAPS = frozenset(
-    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
-)
-_SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
-_SCHEMAS = frozenset(
-    {
-        "items",
-        "additionalProperties",
-        "not",
-        "if",
-        "then",
-        "else",
-        "contains",
-        "propertyNames",
-        "unevaluatedProperties",
-        "unevaluatedItems",
-    }
-)
-_COUNTS = frozenset(
-    {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
-)
-_DROPPED = frozenset(
-    {
-        "$schema",
-        "$id",
-        "id",
-        "$anchor",
-        "$dynamicAnchor",
-        "$dynamicRef",
-        "$vocabulary",
-        "additionalItems",
-    }
-)
-"""They change how references resolve, or make a validator fetch something."""
+MAX_SCHEMA_BYTES = 200_000
+MAX_DESCRIPTION = 8_000
+"""Characters of a tool's or a service's description."""
+_MAX_ANNOTATIONS = 20
+_MAX_NAME = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,20 +39,46 @@ class Listing:
     """A spec and what had to be mended or left out to make it."""
 
     spec: ServiceSpec
-    notes: tuple[str, ...] = ()
+    num_listed: int
+    mended: tuple[Mend, ...] = ()
+    quarantined: tuple[QuarantinedTool, ...] = ()
+    deprecated: tuple[str, ...] = ()
+    tool_names: Mapping[str, str] = field(default_factory=dict)
+    """Name in the spec -> name as the server says it, where the two differ."""
+    parameter_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Tool in the spec -> parameter in the spec -> as the server says it, where they differ."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out and mended, one line each."""
+        return notes_of(self.quarantined, self.mended)
 
 
-def service_name(name: str, taken: Iterable[str] = ()) -> str:
-    """Return `name` as `[a-z][a-z0-9_]*`, different from all in `taken`.
+class NoUsableTool(SpecError):
+    """Nothing of a list can be used; says what became of each item."""
 
-    Example:
-        >>> service_name("My Server (v2)"), service_name("9-lives", ["s_9_lives"])
-        ('my_server_v2', 's_9_lives_2')
-    """
-    base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if not base or not base[0].isalpha():
-        base = f"s_{base}".rstrip("_")
-    return _unique(base[:MAX_SERVICE_NAME].rstrip("_"), frozenset(taken))
+    def __init__(self, message: str, quarantined: tuple[QuarantinedTool, ...]) -> None:
+        """Args: message for the person; quarantined: every item of the list."""
+        super().__init__(message)
+        self.quarantined = quarantined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    """One item of a list that has a name."""
+
+    index: int
+    name: str
+    raw: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tool:
+    """One tool, mended."""
+
+    spec: ToolSpec
+    mends: tuple[Mend, ...]
+    parameters: Mapping[str, str]
 
 
 def spec_from_listing(
@@ -113,225 +98,170 @@ def spec_from_listing(
         redactor: removes the values that the server was started with from all that it says.
 
     Raises:
-        SpecError: there is no list, or no tool of it can be used.
+        NoUsableTool: no tool of the list can be used.
+        SpecError: there is no list.
     """
     if not isinstance(tools, Sequence) or isinstance(tools, str):
         raise SpecError(f"{service}: the server's answer has no list of tools")
     redactor = redactor or Redactor(())
-    found: dict[str, ToolSpec] = {}
-    seen: set[str] = set()
-    notes: list[str] = []
-    for index, raw in enumerate(tools):
-        place = f"tool {index + 1}"
-        name = raw.get("name") if isinstance(raw, Mapping) else None
-        if not isinstance(name, str) or not name.strip():
-            notes.append(f"{place}: left out, it has no name")
-            continue
-        if name in seen:
-            notes.append(f"{place}: left out, its name was listed before")
-            continue
-        seen.add(name)
+    items, left_out = _named(tools, redactor)
+    names = valid_names((item.name for item in items), tool_rule(service))
+    found: dict[str, _Tool] = {}
+    deprecated: list[str] = []
+    for item in items:
+        name = names[item.name]
         try:
-            tool = _tool(service, redactor.value(raw), frozenset(found))
-        except (RecursionError, ValueError):
-            notes.append(f"{place}: left out, its schema is too deep, too large or no JSON")
+            found[name] = _tool(name, item.raw)
+        except SchemaRefused as refused:
+            left_out.append(_quarantined(item.index, item.name, refused.reason, refused.detail))
             continue
-        found[tool.name] = tool
+        if item.raw.get("deprecated") is True:
+            deprecated.append(name)
+    quarantined = tuple(sorted(left_out, key=lambda tool: tool.index))
     if not found:
-        raise SpecError(f"{service}: the server lists no tool that can be used")
+        raise NoUsableTool(f"{service}: the server lists no tool that can be used", quarantined)
     spec = ServiceSpec(
         service=service,
-        title=redactor.text(title or service)[:200],
+        title=clean_line(redactor.text(title or service)),
         domain="external",
-        description=redactor.text(description)[:_MAX_DESCRIPTION],
-        source=redactor.name(source),
-        tools=FrozenDict(found),
+        description=clean_text(redactor.text(description), MAX_DESCRIPTION),
+        source=clean_line(redactor.name(source)),
+        tools=FrozenDict({name: tool.spec for name, tool in found.items()}),
     )
-    return Listing(spec=spec, notes=tuple(notes))
-
-
-def _tool(service: str, raw: Mapping[str, Any], taken: frozenset[str]) -> ToolSpec:
-    schema = clean_schema(raw.get("inputSchema", raw.get("input_schema")), is_root=True)
-    output = raw.get("outputSchema", raw.get("output_schema"))
-    description = raw.get("description")
-    annotations = raw.get("annotations")
-    if len(canonical_json(schema)) > _MAX_SCHEMA_BYTES:
-        raise ValueError("schema too large")
-    return ToolSpec(
-        name=tool_name(service, raw["name"], taken),
-        description=description.strip()[:_MAX_DESCRIPTION] if isinstance(description, str) else "",
-        input_schema=freeze(schema),
-        output_schema=freeze(clean_schema(output, is_root=True))
-        if isinstance(output, Mapping)
-        else None,
-        annotations=freeze(
-            {key: item for key, item in annotations.items() if isinstance(item, (bool, str))}
-            if isinstance(annotations, Mapping)
-            else {}
-        ),
+    own = {names[item.name]: item.name for item in items}
+    return Listing(
+        spec=spec,
+        num_listed=len(tools),
+        mended=tuple(mend for tool in found.values() for mend in tool.mends),
+        quarantined=quarantined,
+        deprecated=tuple(sorted(deprecated)),
+        tool_names={name: own[name] for name in found if own[name] != name},
+        parameter_names={name: tool.parameters for name, tool in found.items() if tool.parameters},
     )
 
 
-def tool_name(service: str, name: str, taken: frozenset[str]) -> str:
-    """Return a name of letters, digits, `_` and `-` that fits behind `<service>__`, unlike all in
-    `taken`.
-    """
-    base = re.sub(r"[^A-Za-z0-9_-]+", "_", name.strip()).strip("_") or "tool"
-    room = MAX_POLICY_NAME - len(service) - 2
-    if len(base) > room:
-        digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
-        base = f"{base[: room - 9]}_{digest}"
-    return _unique(base, taken)
+def notes_of(quarantined: Sequence[QuarantinedTool], mended: Sequence[Mend]) -> tuple[str, ...]:
+    """Return what was left out and mended, one line each, for a person."""
+    left_out = (
+        f"tool {tool.index + 1}{f' ({tool.name})' if tool.name else ''}: left out, {tool.detail}"
+        for tool in quarantined
+    )
+    return (*left_out, *(f"{mend.tool}: {mend.place}: {mend.what}" for mend in mended))
 
 
-def _unique(base: str, taken: frozenset[str]) -> str:
-    name, number = base, 1
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    return name
-
-
-def clean_schema(schema: Any, *, is_root: bool = False) -> dict[str, Any]:
-    """Return a JSON Schema (2020-12) that means what the messy one can only have meant.
-
-    `properties: null`, boolean schemas, unknown types, arrays without `items`, tuple `items`,
-    draft-4 exclusive bounds, `required: true` on a property, references to nowhere or to the
-    network: all occur in real servers.
-    """
-    document = schema if isinstance(schema, Mapping) else {}
-    cleaned = _clean(schema, document, 0)
-    if is_root:
-        if cleaned.get("type") in (None, "null") or isinstance(cleaned.get("type"), list):
-            cleaned["type"] = "object"
-        cleaned.setdefault("properties", {})
-    return cleaned
-
-
-def _clean(schema: Any, document: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    if depth > _MAX_DEPTH:
-        raise ValueError("schema too deep")
-    if schema is False:
-        return {"not": {}}
-    if not isinstance(schema, Mapping):
-        return {}
-    cleaned: dict[str, Any] = {}
-    for key, item in schema.items():
-        if key in _DROPPED and not (key == "id" and isinstance(item, Mapping)):
+def _named(tools: Sequence[Any], redactor: Redactor) -> tuple[list[_Item], list[QuarantinedTool]]:
+    """Return the items that can be called by name, and the others."""
+    items: list[_Item] = []
+    left_out: list[QuarantinedTool] = []
+    seen: set[str] = set()
+    for index, given in enumerate(tools):
+        if not isinstance(given, Mapping):
+            left_out.append(_quarantined(index, "", QuarantineReason.NOT_A_TOOL, "it is no object"))
             continue
-        if key in _SCHEMA_MAPS:
-            if isinstance(item, Mapping):
-                cleaned[key] = {
-                    name: _clean(part, document, depth + 1) for name, part in item.items()
-                }
-        elif key in _SCHEMA_LISTS:
-            if isinstance(item, Sequence) and not isinstance(item, str) and item:
-                cleaned[key] = [_clean(part, document, depth + 1) for part in item]
-        elif key == "items" and isinstance(item, Sequence) and not isinstance(item, str):
-            cleaned["prefixItems"] = [_clean(part, document, depth + 1) for part in item]
-        elif key in _SCHEMAS:
-            if isinstance(item, bool) and key not in ("items", "not"):
-                cleaned[key] = item
-            elif item is not None:
-                cleaned[key] = _clean(item, document, depth + 1)
-        else:
-            _keyword(cleaned, key, item, document)
-    _bounds(cleaned)
-    _required(cleaned, schema)
-    return cleaned
-
-
-def _keyword(cleaned: dict[str, Any], key: str, item: Any, document: Mapping[str, Any]) -> None:
-    """Copy one plain keyword when its value is of the right kind."""
-    if key == "type":
-        names = item if isinstance(item, (list, tuple)) else [item]
-        known = [_TYPE_ALIASES.get(str(name).lower(), str(name).lower()) for name in names]
-        known = [name for name in dict.fromkeys(known) if name in _TYPES]
-        if known:
-            cleaned["type"] = known if len(known) > 1 else known[0]
-    elif key == "enum":
-        if isinstance(item, (list, tuple)) and item:
-            cleaned["enum"] = [part for index, part in enumerate(item) if part not in item[:index]]
-    elif key == "$ref":
-        if isinstance(item, str) and resolve_pointer(document, item) is not None:
-            cleaned["$ref"] = item
-    elif key == "pattern":
-        if isinstance(item, str) and _compiles(item):
-            cleaned["pattern"] = item
-    elif key == "required":
-        if isinstance(item, (list, tuple)):
-            cleaned["required"] = list(
-                dict.fromkeys(part for part in item if isinstance(part, str))
+        raw = _unwrapped(given)
+        name = raw.get("name")
+        if not isinstance(name, str) or not name.strip() or len(name) > _MAX_NAME:
+            left_out.append(_quarantined(index, "", QuarantineReason.NO_NAME, "it has no name"))
+            continue
+        name = redactor.name(name)
+        if raw["name"] in seen:
+            what = "its name was listed before"
+            left_out.append(_quarantined(index, name, QuarantineReason.DUPLICATE_NAME, what))
+            continue
+        seen.add(raw["name"])
+        try:
+            items.append(_Item(index=index, name=name, raw=redactor.value(raw)))
+        except RecursionError:
+            left_out.append(
+                _quarantined(
+                    index, name, QuarantineReason.TOO_DEEP, "it is nested deeper than can be read"
+                )
             )
-    elif key in _COUNTS:
-        if _is_number(item) and item >= 0 and item == int(item):
-            cleaned[key] = int(item)
-    elif key in ("minimum", "maximum", "multipleOf"):
-        if _is_number(item) and (key != "multipleOf" or item > 0):
-            cleaned[key] = item
-    elif key in ("description", "title", "format", "$comment"):
-        if isinstance(item, str):
-            cleaned[key] = item
-    elif key in ("exclusiveMinimum", "exclusiveMaximum"):
-        if isinstance(item, (bool, int, float)):
-            cleaned[key] = item
-    elif key == "uniqueItems":
-        if isinstance(item, bool):
-            cleaned[key] = item
-    elif key in ("dependentRequired", "dependencies", "minContains", "maxContains"):
-        return
-    else:
-        cleaned[key] = item
+    return items, left_out
 
 
-def _bounds(cleaned: dict[str, Any]) -> None:
-    """Draft 4 wrote `exclusiveMinimum: true` beside `minimum`."""
-    for exclusive, plain in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(cleaned.get(exclusive), bool):
-            is_exclusive = cleaned.pop(exclusive)
-            if is_exclusive and plain in cleaned:
-                cleaned[exclusive] = cleaned.pop(plain)
+def _unwrapped(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool as model APIs are told of it holds its parts one level down."""
+    inner = raw.get("function")
+    return inner if raw.get("type") == "function" and isinstance(inner, Mapping) else raw
 
 
-def _required(cleaned: dict[str, Any], schema: Mapping[str, Any]) -> None:
-    """Draft 3 wrote `required: true` inside the property; a required name needs a property of its
-    own.
+def _quarantined(index: int, name: str, reason: QuarantineReason, detail: str) -> QuarantinedTool:
+    return QuarantinedTool(
+        index=index, name=clean_line(name, 80), reason=reason, detail=clean_line(detail)
+    )
+
+
+def _tool(name: str, raw: Mapping[str, Any]) -> _Tool:
+    """Mend one tool.
+
+    Raises:
+        SchemaRefused: it cannot be offered.
     """
-    properties = schema.get("properties")
-    inside = [
-        name
-        for name, part in (properties.items() if isinstance(properties, Mapping) else ())
-        if isinstance(part, Mapping) and part.get("required") is True
-    ]
-    names = list(dict.fromkeys([*cleaned.get("required", []), *inside]))
-    if names and "properties" in cleaned:
-        cleaned["required"] = names
-        for name in names:
-            cleaned["properties"].setdefault(name, {})
+    keys = ("inputSchema", "input_schema", "parameters", "schema")
+    given = next((raw[key] for key in keys if raw.get(key) is not None), None)
+    mended = mend_schema(given)
+    schema, parameters = rename_parameters(mended.schema)
+    _check(schema)
+    mends = [(place, what) for place, what in mended.mends]
+    for new, old in parameters.items():
+        mends.append(("#/properties", f"parameter {clean_line(old, 80)!r} is called {new!r} here"))
+    output, problem = _output(raw)
+    if problem:
+        mends.append(("#/outputSchema", problem))
+    description = raw.get("description")
+    text = description if isinstance(description, str) else ""
+    if len(text) > MAX_DESCRIPTION:
+        mends.append(("#/description", f"{len(text)} characters cut to {MAX_DESCRIPTION}"))
+    return _Tool(
+        spec=ToolSpec(
+            name=name,
+            description=clean_text(text, MAX_DESCRIPTION),
+            input_schema=freeze(schema),
+            output_schema=None if output is None else freeze(output),
+            annotations=freeze(_annotations(raw.get("annotations"))),
+        ),
+        mends=tuple(Mend(tool=name, place=place, what=what) for place, what in mends),
+        parameters=parameters,
+    )
 
 
-def resolve_pointer(document: Mapping[str, Any], reference: str) -> Any:
-    """Return what a local reference (`#/...`) points at, or None; other documents are never
-    fetched.
-    """
-    if not reference.startswith("#"):
-        return None
-    value: Any = document
-    for part in reference[1:].split("/")[1:]:
-        part = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(value, Mapping) or part not in value:
-            return None
-        value = value[part]
-    return value
-
-
-def _is_number(item: Any) -> bool:
-    return isinstance(item, (int, float)) and not isinstance(item, bool) and item == item
-
-
-def _compiles(pattern: str) -> bool:
+def _check(schema: dict[str, Any]) -> None:
+    """Refuse a schema that is too long, or that the validator cannot read after all."""
+    if len(canonical_json(schema)) > MAX_SCHEMA_BYTES:
+        raise SchemaRefused(
+            QuarantineReason.TOO_LARGE, f"its schema is longer than {MAX_SCHEMA_BYTES} bytes"
+        )
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return True
+        jsonschema_rs.validator_for(thaw(schema), offline=True)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        first = str(error).partition("\n")[0]
+        raise SchemaRefused(
+            QuarantineReason.UNREADABLE, f"its schema is no JSON Schema: {first}"[:MAX_LINE]
+        ) from None
+
+
+def _output(raw: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    """Return the schema of answers, or why there is none: it never costs a tool."""
+    given = next(
+        (raw[key] for key in ("outputSchema", "output_schema") if raw.get(key) is not None), None
+    )
+    if not isinstance(given, Mapping):
+        return None, "" if given is None else "the schema of its answers is none; left out"
+    try:
+        schema = mend_schema(given).schema
+        _check(schema)
+    except SchemaRefused as refused:
+        return None, f"the schema of its answers left out: {refused.detail}"
+    return schema, ""
+
+
+def _annotations(given: Any) -> dict[str, Any]:
+    """MCP's hints: flags, and texts of one line."""
+    if not isinstance(given, Mapping):
+        return {}
+    kept = [(key, item) for key, item in given.items() if isinstance(item, (bool, str))]
+    return {
+        clean_line(str(key), 80): clean_line(item) if isinstance(item, str) else item
+        for key, item in kept[:_MAX_ANNOTATIONS]
+    }

@@ -1,4 +1,4 @@
-"""An `mcpServers` file as MCP clients keep it: which servers there are and how each is started.
+"""A file of servers as MCP clients keep it: which servers there are and how each is started.
 
 Owns the file's shape, `${NAME}` expansion and the collection of secret values. It refuses to start
 anything. An entry never shows its values: neither `repr` nor an error message holds more than the
@@ -16,9 +16,26 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from components.environment.sources.documents import (
+    json_problem,
+    parse_commented_json,
+    read_document,
+    read_lines,
+    read_text,
+)
 from components.errors import SpecError
 
+_PLACES = (
+    ("mcpServers",),
+    ("servers",),
+    ("mcp", "servers"),
+    ("context_servers",),
+    ("mcp_servers",),
+)
+"""Where clients keep their servers, the most usual place first."""
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_ASKED = re.compile(r"\$\{(?:input:[^}]*|workspaceFolder[^}]*)\}")
+"""What only the client itself can fill in."""
 _SECRET_OPTION = re.compile(
     r"^--?[\w-]*(key|token|secret|passw|credential|auth)[\w-]*", re.IGNORECASE
 )
@@ -42,6 +59,8 @@ class ServerEntry:
     """True: the list says that clients shall not start it."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """Values that must never leave this entry."""
+    error: str = ""
+    """Why it can never be started, one line with file and key; empty where it can."""
 
     @property
     def source(self) -> str:
@@ -56,81 +75,135 @@ class RecordedListing:
     name: str
     tools: Any
     """The answer's `tools`, as JSON, however messy."""
+    error: str = ""
+    """Why there is none; empty where there is."""
+    licence: str = ""
+    """As the file says it; empty where it does not."""
 
 
 def read_server_list(path: Path) -> tuple[ServerEntry, ...]:
-    """Return the servers of an `mcpServers` file, by name.
+    """Return the servers of a client's file, by name.
+
+    A server that is described wrongly is an entry with an `error`, and costs the others nothing.
 
     Raises:
-        SpecError: the file cannot be read, or a key has a wrong value; one line with file and key.
+        SpecError: the file cannot be read, or none of its servers is described rightly; one line
+            with file and key.
     """
-    document = _json(path, _text(path))
-    servers = document.get("mcpServers") if isinstance(document, dict) else None
-    if not isinstance(servers, dict):
+    servers = servers_in(parse_document(path, read_text(path)))
+    if servers is None:
         raise SpecError(f'{path}: key "mcpServers" must be an object of servers by name')
     if not servers:
         raise SpecError(f'{path}: key "mcpServers" names no server; add one')
-    return tuple(_entry(path, name, servers[name]) for name in sorted(servers))
+    entries = tuple(checked_entry(path, name, servers[name]) for name in sorted(servers))
+    if all(entry.error for entry in entries):
+        raise SpecError(entries[0].error)
+    return entries
+
+
+def servers_in(document: Any) -> dict[str, Any] | None:
+    """Return the servers of a client's settings by name, wherever that client keeps them; None
+    where there is no such place.
+    """
+    if not isinstance(document, dict):
+        return None
+    for place in _PLACES:
+        value: Any = document
+        for key in place:
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, list):  # Continue lists them, each with its name
+            value = {
+                str(item.get("name") or f"server {at + 1}"): item
+                for at, item in enumerate(value)
+                if isinstance(item, dict)
+            } or None
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def parse_document(path: Path, text: str) -> Any:
+    """Return a client's settings: JSON with comments, YAML or TOML by the file's name."""
+    if path.suffix in (".yaml", ".yml", ".toml"):
+        return read_document(path)
+    return parse_commented_json(path, text)
 
 
 def read_recorded_listings(path: Path) -> tuple[RecordedListing, ...] | None:
-    """Return saved `tools/list` answers, or None when the file is an `mcpServers` file.
+    """Return saved `tools/list` answers, or None when the file lists servers to start.
 
-    A `.jsonl` file holds one answer a line (`{"server": name, "tools": [...]}`); a JSON file holds
-    one answer (`{"tools": [...]}`, the list itself, or a whole JSON-RPC response).
+    A `.jsonl` file (also `.jsonl.gz`) holds one answer a line (`{"server": name, "tools": [...]}`);
+    a line that is none is a listing with an `error`. A JSON file holds one answer
+    (`{"tools": [...]}`, the list itself, or a whole JSON-RPC response) or a list of such lines.
 
     Raises:
         SpecError: the file cannot be read or is no JSON.
     """
-    text = _text(path)
-    if path.suffix == ".jsonl":
-        lines = [_json(path, line) for line in text.splitlines() if line.strip()]
-        return tuple(_recorded(path, f"{path.stem}_{i + 1}", body) for i, body in enumerate(lines))
-    document = _json(path, text)
-    if isinstance(document, dict) and "mcpServers" in document:
+    if path.name.endswith((".jsonl", ".jsonl.gz", ".ndjson", ".gz")):
+        stem = path.name.partition(".")[0]
+        return tuple(
+            _recorded_line(f"{stem}_{at + 1}", line) for at, line in enumerate(read_lines(path))
+        )
+    if path.suffix in (".yaml", ".yml", ".toml"):
         return None
-    if isinstance(document, dict) and isinstance(document.get("result"), dict):
-        document = document["result"]
-    if isinstance(document, list):
-        document = {"tools": document}
-    if not isinstance(document, dict) or "tools" not in document:
+    document = parse_commented_json(path, read_text(path))
+    if servers_in(document) is not None or (
+        isinstance(document, dict) and "mcpServers" in document
+    ):
+        return None
+    if _is_many(document):
+        return tuple(_recorded(f"{path.stem}_{at + 1}", item) for at, item in enumerate(document))
+    listing = _recorded(path.stem, document)
+    if listing.error:
         raise SpecError(
             f'{path}: needs a key "mcpServers" (servers to start) or "tools" (a saved list)'
         )
-    return (_recorded(path, path.stem, document),)
+    return (listing,)
 
 
-def _recorded(path: Path, name: str, body: Any) -> RecordedListing:
+def _is_many(document: Any) -> bool:
+    return (
+        isinstance(document, list)
+        and bool(document)
+        and all(isinstance(item, dict) and "tools" in item for item in document)
+    )
+
+
+def _recorded_line(name: str, line: str) -> RecordedListing:
+    try:
+        return _recorded(name, json.loads(line))
+    except (ValueError, RecursionError) as error:
+        return RecordedListing(name=name, tools=None, error=f"{name}: {json_problem(error)}")
+
+
+def _recorded(name: str, body: Any) -> RecordedListing:
+    names = [] if not isinstance(body, dict) else [body.get("server"), body.get("name")]
+    licence = "" if not isinstance(body, dict) else body.get("licence") or body.get("license")
+    if isinstance(body, dict) and isinstance(body.get("result"), dict):
+        body = body["result"]
+    if isinstance(body, list):
+        body = {"tools": body}
+    given = next((item for item in names if isinstance(item, str) and item.strip()), name)
     if not isinstance(body, dict) or "tools" not in body:
-        raise SpecError(f'{path}: {name}: needs a key "tools"')
-    given = body.get("server") or body.get("name")
-    return RecordedListing(name=given if isinstance(given, str) else name, tools=body["tools"])
+        return RecordedListing(name=given, tools=None, error=f'{given}: needs a key "tools"')
+    return RecordedListing(
+        name=given, tools=body["tools"], licence=licence if isinstance(licence, str) else ""
+    )
 
 
-def _text(path: Path) -> str:
+def checked_entry(path: Path, name: str, body: Any) -> ServerEntry:
+    """Return one entry; what is wrong with it is its `error`."""
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SpecError(f"{path}: cannot be read ({reason})") from None
-
-
-def _json(path: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SpecError(f"{path}: not valid JSON (line {error.lineno}: {error.msg})") from None
-    except ValueError:  # Python reads no integer of more than 4300 digits
-        raise SpecError(f"{path}: not valid JSON (a number with too many digits)") from None
-    except RecursionError:
-        raise SpecError(f"{path}: not valid JSON (nested too deep)") from None
+        return _entry(path, name, body)
+    except SpecError as error:
+        return ServerEntry(name=name, error=str(error))
 
 
 def _entry(path: Path, name: str, body: Any) -> ServerEntry:
     place = f"{path}: mcpServers.{name}"
     if not isinstance(body, dict):
         raise SpecError(f"{place}: must be an object with `command` or `url`")
-    reader = _Reader(place, body)
+    reader = _Reader(place, _plain_body(body))
     command, url = reader.text("command"), reader.text("url")
     kind = reader.text("type")
     if bool(command) is bool(url):
@@ -153,6 +226,26 @@ def _entry(path: Path, name: str, body: Any) -> ServerEntry:
         disabled=reader.flag("disabled"),
         secrets=tuple(sorted(secrets)),
     )
+
+
+def _plain_body(body: dict[str, Any]) -> dict[str, Any]:
+    """An entry in the words of most clients; a few have words of their own."""
+    plain = dict(body)
+    command = body.get("command")
+    if isinstance(command, dict):  # Zed once kept a program and its arguments together
+        plain = {**plain, **command, "command": command.get("path", command.get("command"))}
+    if isinstance(command, list) and command:
+        plain["command"], plain["args"] = command[0], [*command[1:], *(body.get("args") or [])]
+    for other in ("httpUrl", "serverUrl"):
+        if plain.get("url") is None and body.get(other) is not None:
+            plain["url"] = body[other]
+    if plain.get("type") is None and isinstance(body.get("transport"), str):
+        plain["type"] = body["transport"]
+    if plain.get("headers") is None and body.get("http_headers") is not None:
+        plain["headers"] = body["http_headers"]
+    if plain.get("disabled") is None and body.get("enabled") is False:
+        plain["disabled"] = True
+    return plain
 
 
 def _is_address(url: str) -> bool:
@@ -211,6 +304,11 @@ class _Reader:
     def _expand(self, text: str, key: str) -> str:
         if "\0" in text:
             raise SpecError(f"{self.place}.{key}: holds a NUL character")
+        asked = _ASKED.search(text)
+        if asked:
+            raise SpecError(
+                f"{self.place}.{key}: {asked[0]} is known to its client only; write its value"
+            )
 
         def replace(match: re.Match[str]) -> str:
             value = os.environ.get(match[1], match[2])

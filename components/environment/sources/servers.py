@@ -10,25 +10,33 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
-import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse, PaginatedRequestParams
+from mcp_types import JSONRPCResponse, PaginatedRequestParams, jsonrpc_message_adapter
 
-from components.environment.sources.listing import service_name, spec_from_listing
+from components.environment.sources.listed import ListedServer as ListedServer
+from components.environment.sources.listed import RawListing, make_specs
+from components.environment.sources.process import MAX_LINE_BYTES, ServerProcess
+from components.environment.sources.records import UNKNOWN_LICENCE, SourceKind
 from components.environment.sources.redaction import Redactor
 from components.environment.sources.server_list import (
     RecordedListing,
@@ -36,60 +44,75 @@ from components.environment.sources.server_list import (
     read_recorded_listings,
     read_server_list,
 )
+from components.environment.sources.text import clean_line
 from components.errors import SpecError, ToolError
 from components.records.frozen import JsonObject, freeze
-from components.records.spec import ServiceSpec
 
 MAX_PAGES = 50
-_MAX_DETAIL = 200
-_STDERR_BYTES = 16_384
+MAX_TOOLS = 5_000
+MAX_JUNK = 100_000
+"""Lines on a local server's stdout that are no protocol messages."""
+MAX_ERROR = 600
+"""Characters of the line about one server."""
+_MIN_AT_ONCE = 4
+"""Servers that run at once on the smallest machine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedServer:
-    """What became of one server of the list."""
-
-    name: str
-    spec: ServiceSpec | None
-    """None when the server could not be listed; `error` says why."""
-    error: str
-    """One line; empty when the server was listed."""
-    notes: tuple[str, ...] = ()
-    """Tools that were left out, and why."""
-
-
-async def list_servers(path: Path, timeout_seconds: float) -> tuple[ListedServer, ...]:
-    """Start every server of an `mcpServers` file and list its tools; servers run side by side, none
-    is waited for twice.
+async def list_servers(
+    path: Path, timeout_seconds: float, *, date: str | None = None
+) -> tuple[ListedServer, ...]:
+    """Start every server of a client's file and list its tools; servers run side by side, none is
+    waited for twice.
 
     Args:
         path: the file; saved `tools/list` answers (see `read_recorded_listings`) are taken as
             they are.
         timeout_seconds: deadline of each server, from start to the last page.
+        date: day of the listing for the cards (`2026-01-31`); None: no cards.
 
     Raises:
         SpecError: the file itself is wrong. A server that fails is data.
     """
     recorded = read_recorded_listings(path)
-    names: list[str] = []
     if recorded is not None:
-        for item in recorded:
-            names.append(service_name(item.name, names))
-        return tuple(
-            _read_listing(path, item, name) for item, name in zip(recorded, names, strict=True)
-        )
-    entries = read_server_list(path)
-    for entry in entries:
-        names.append(service_name(Redactor(entry.secrets).name(entry.name), names))
+        return make_specs([saved_listing(path, item) for item in recorded], date)
+    return make_specs(await list_entries(read_server_list(path), timeout_seconds), date)
+
+
+def saved_listing(path: Path, item: RecordedListing, licence: str = UNKNOWN_LICENCE) -> RawListing:
+    """Return one answer of a file as what a server lists."""
+    name = clean_line(item.name)
+    return RawListing(
+        name=name,
+        kind=SourceKind.JSONL
+        if "l" in path.suffix or path.suffix == ".gz"
+        else SourceKind.TOOLS_LIST,
+        origin=path.name,
+        source=f"file:{path.name}",
+        tools=item.tools,
+        error=clean_line(item.error),
+        title=name,
+        licence=item.licence or licence,
+    )
+
+
+async def list_entries(
+    entries: Sequence[ServerEntry], timeout_seconds: float, licence: str = UNKNOWN_LICENCE
+) -> list[RawListing]:
+    """Start servers, list their tools, stop them.
+
+    Args:
+        entries: some run at once, the others when one of these is done.
+        timeout_seconds: deadline of each, from its start to its last page.
+    """
+    free = asyncio.Semaphore(max(_MIN_AT_ONCE, os.cpu_count() or 1))
+
+    async def one(entry: ServerEntry) -> RawListing:
+        async with free:
+            return await _list_server(entry, timeout_seconds, licence)
+
     with _quiet_sdk():
-        return tuple(
-            await asyncio.gather(
-                *(
-                    _list_server(entry, service, timeout_seconds)
-                    for entry, service in zip(entries, names, strict=True)
-                )
-            )
-        )
+        return list(await asyncio.gather(*(one(entry) for entry in entries)))
 
 
 async def call_server(
@@ -120,12 +143,15 @@ async def call_server(
     for tool, _ in calls:
         if f"{server}.{tool}" not in allow_calls:
             raise SpecError(f"{server}.{tool} may not be called; add it to allow_calls")
+    if entry.error:
+        raise SpecError(entry.error)
     redactor = Redactor(entry.secrets)
     answers: list[JsonObject] = []
-    with _quiet_sdk(), tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+    link = _Link(entry)
+    with _quiet_sdk():
         try:
             with anyio.fail_after(timeout_seconds):
-                async with _connect(entry, stderr, []) as client:
+                async with _connect(link) as client:
                     for tool, arguments in calls:
                         result = await client.call_tool(tool, dict(arguments))
                         text = "\n".join(
@@ -139,94 +165,200 @@ async def call_server(
                         answers.append(freeze(redactor.value(answer)))
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001
             # The boundary to a foreign program: whatever breaks there is one line of data.
-            reason = _reason(error, entry, stderr, timeout_seconds, 0)
+            reason = _reason(error, link, timeout_seconds)
             raise ToolError(redactor.text(f"{server}: {reason}")) from None
     return tuple(answers)
 
 
-def _read_listing(path: Path, item: RecordedListing, service: str) -> ListedServer:
-    try:
-        listing = spec_from_listing(
-            service, item.tools, title=item.name, source=f"file:{path.name}"
-        )
-    except SpecError as error:
-        return ListedServer(name=item.name, spec=None, error=str(error))
-    return ListedServer(name=item.name, spec=listing.spec, error="", notes=listing.notes)
-
-
-async def _list_server(entry: ServerEntry, service: str, timeout_seconds: float) -> ListedServer:
+async def _list_server(entry: ServerEntry, timeout_seconds: float, licence: str) -> RawListing:
     redactor = Redactor(entry.secrets)
     name = redactor.name(entry.name)
+    raw = RawListing(
+        name=clean_line(name),
+        kind=SourceKind.HTTP if entry.url else SourceKind.STDIO,
+        origin=_origin(entry),
+        source=entry.source,
+        licence=licence,
+        redactor=redactor,
+    )
+    if entry.error:
+        return replace(raw, error=clean_line(entry.error, MAX_ERROR))
     if entry.disabled:
-        return ListedServer(name=name, spec=None, error=f"{name}: disabled in the server list")
+        return replace(raw, error=f"{name}: disabled in the server list")
     tools: list[Any] = []
-    tap = _Tap()
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-        try:
-            with anyio.fail_after(timeout_seconds):
-                async with _connect(entry, stderr, [tap]) as client:
-                    await _list_pages(client, tap, tools)
-                    title = client.server_info.name if client.server_info else ""
-                    instructions = client.instructions or ""
-            listing = spec_from_listing(
-                service,
-                tools,
-                title=title,
-                description=instructions,
-                source=entry.source,
-                redactor=redactor,
-            )
-        except SpecError as error:
-            return ListedServer(name=name, spec=None, error=redactor.text(str(error)))
-        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001
-            # The boundary to a foreign program: whatever breaks there is one line of data.
-            reason = _reason(error, entry, stderr, timeout_seconds, tap.junk)
-            return ListedServer(name=name, spec=None, error=f"{name}: {redactor.text(reason)}")
-    return ListedServer(name=name, spec=listing.spec, error="", notes=listing.notes)
+    link = _Link(entry)
+    try:
+        with anyio.fail_after(timeout_seconds):
+            async with _connect(link) as client:
+                remarks = await _list_pages(client, link.tap, tools)
+                title = client.server_info.name if client.server_info else ""
+                instructions = client.instructions or ""
+    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001
+        # The boundary to a foreign program: whatever breaks there is one line of data.
+        reason = _reason(error, link, timeout_seconds)
+        if tools:
+            reason = f"{reason}; {len(tools)} tools were listed before"
+        return replace(raw, error=clean_line(f"{name}: {redactor.text(reason)}", MAX_ERROR))
+    return replace(raw, tools=tools, title=title, description=instructions, remarks=remarks)
 
 
-async def _list_pages(client: Client, tap: _Tap, tools: list[Any]) -> None:
+def _origin(entry: ServerEntry) -> str:
+    """A command's name, or an address without path, query and credentials."""
+    if not entry.url:
+        return Path(entry.command).name
+    parts = urlsplit(entry.url)
+    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+
+
+async def _list_pages(client: Client, tap: _Tap, tools: list[Any]) -> tuple[str, ...]:
     """Collect the raw tools of every page, as the server sent them."""
     cursor: str | None = None
+    seen: set[str] = set()
     for _ in range(MAX_PAGES):
         page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
         tools.extend(tap.take())
-        if not page.next_cursor or page.next_cursor == cursor:
-            return
         cursor = page.next_cursor
+        if not cursor:
+            return ()
+        if cursor in seen:
+            return ("its list came back to a page that was read; it was ended there",)
+        seen.add(cursor)
+        if len(tools) > MAX_TOOLS:
+            return (f"its list has more than {MAX_TOOLS} tools; it was ended there",)
+    return (f"its list has more than {MAX_PAGES} pages; it was ended there",)
+
+
+class _Link:
+    """One connection to one server, and what is known of it when it breaks."""
+
+    def __init__(self, entry: ServerEntry) -> None:
+        self.entry = entry
+        self.tap = _Tap()
+        self.process: ServerProcess | None = None
+        self.status = 0
+        """Last HTTP status that was no success."""
+        self.flaw = ""
+
+    async def saw(self, response: httpx2.Response) -> None:
+        """Note how a server answers."""
+        if response.status_code >= 300:
+            self.status = response.status_code
 
 
 @asynccontextmanager
-async def _connect(entry: ServerEntry, stderr: IO[str], taps: list[_Tap]) -> AsyncIterator[Client]:
-    async with _http_client(entry) as http_client:
+async def _connect(link: _Link) -> AsyncIterator[Client]:
+    async with _http_client(link) as http_client:
         transport: AbstractAsyncContextManager[Any]
         if http_client is not None:
-            transport = streamable_http_client(entry.url, http_client=http_client)
+            transport = streamable_http_client(link.entry.url, http_client=http_client)
         else:
-            transport = stdio_client(
-                StdioServerParameters(
-                    command=entry.command,
-                    args=list(entry.args),
-                    env=dict(entry.env),
-                    cwd=entry.cwd,
-                    encoding_error_handler="replace",
-                ),
-                errlog=stderr,  # type: ignore[arg-type]
-            )
-        for tap in taps:
-            transport = tap.over(transport)
-        async with Client(transport, mode="legacy", cache=None) as client:
+            transport = _stdio(link)
+        async with Client(link.tap.over(transport), mode="legacy", cache=None) as client:
             yield client
 
 
 @asynccontextmanager
-async def _http_client(entry: ServerEntry) -> AsyncIterator[httpx2.AsyncClient | None]:
-    if not entry.url:
+async def _stdio(link: _Link) -> AsyncIterator[Any]:
+    """Streams of messages to and from a local server, as the SDK wants them."""
+    entry = link.entry
+    env = {**get_default_environment(), **entry.env}
+    link.process = process = await ServerProcess.start(entry.command, entry.args, env, entry.cwd)
+    try:
+        to_client, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write_stream, from_client = anyio.create_memory_object_stream[SessionMessage](0)
+
+        async def read() -> None:
+            async with to_client:
+                async for line in process.lines():
+                    message = _message(line)
+                    if message is None:
+                        link.tap.junk += bool(line.strip())
+                        if link.tap.junk > MAX_JUNK:
+                            process.flaw = (
+                                f"it wrote more than {MAX_JUNK} lines that are no messages"
+                            )
+                            return
+                        continue
+                    await to_client.send(message)
+
+        async def write() -> None:
+            async with from_client:
+                async for message in from_client:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await process.write(text.encode("utf-8", "replace"))
+
+        async with read_stream, write_stream, anyio.create_task_group() as tasks:
+            tasks.start_soon(_until_gone, read)
+            tasks.start_soon(_until_gone, write)
+            yield read_stream, write_stream
+            tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await process.stop()
+
+
+async def _until_gone(work: Callable[[], Awaitable[None]]) -> None:
+    """Run one side of a connection; the other side's end is its end."""
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await work()
+
+
+def _message(line: bytes) -> SessionMessage | None:
+    """Return the message of one line, or None: many servers write other things there too."""
+    if not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        body = json.loads(line.decode("utf-8", "replace"))
+        return SessionMessage(jsonrpc_message_adapter.validate_python(body, by_name=False))
+    except (ValueError, RecursionError):
+        return None
+
+
+@asynccontextmanager
+async def _http_client(link: _Link) -> AsyncIterator[httpx2.AsyncClient | None]:
+    if not link.entry.url:
         yield None
         return
-    timeout = httpx2.Timeout(30.0)
-    async with httpx2.AsyncClient(headers=dict(entry.headers), timeout=timeout) as client:
+    headers = {"accept-encoding": "identity", **link.entry.headers}
+    async with httpx2.AsyncClient(
+        headers=headers,
+        timeout=httpx2.Timeout(30.0),
+        transport=_BoundedTransport(link),
+        event_hooks={"response": [link.saw]},
+    ) as client:
         yield client
+
+
+class _BoundedTransport(httpx2.AsyncHTTPTransport):
+    """Ends an answer that is too long."""
+
+    def __init__(self, link: _Link) -> None:
+        super().__init__()
+        self._link = link
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        response.stream = _BoundedStream(response.stream, self._link)
+        return response
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The bytes of an answer, up to a bound."""
+
+    def __init__(self, stream: Any, link: _Link) -> None:
+        self._stream, self._link = stream, link
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        total = 0
+        async for chunk in self._stream:
+            total += len(chunk)
+            if total > MAX_LINE_BYTES:
+                self._link.flaw = f"it sent an answer of more than {MAX_LINE_BYTES} bytes"
+                raise httpx2.ReadError(self._link.flaw)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class _Tap:
@@ -257,7 +389,10 @@ class _Tap:
         body = message.message
         if isinstance(body, JSONRPCResponse) and isinstance(body.result.get("tools"), list):
             self._tools = body.result["tools"]
+            cursor = body.result.get("nextCursor")
             result = {**body.result, "tools": []}
+            if not isinstance(cursor, str):
+                result.pop("nextCursor", None)
             return SessionMessage(body.model_copy(update={"result": result}), message.metadata)
         return message
 
@@ -294,13 +429,16 @@ class _TappedStream:
         return bool(await self._stream.__aexit__(exc_type, exc_val, exc_tb))
 
 
-def _reason(
-    error: BaseException, entry: ServerEntry, stderr: IO[str], timeout_seconds: float, junk: int
-) -> str:
+def _reason(error: BaseException, link: _Link, timeout_seconds: float) -> str:
     """Say in one line why a server could not be used. Still to be redacted by the caller."""
-    error = _innermost(error)
-    said = "" if entry.url else _last_words(stderr, Redactor(entry.secrets))
+    error, entry = _innermost(error), link.entry
+    said, junk = _last_words(link), link.tap.junk
     noise = f"; {junk} lines on its stdout were no protocol messages" if junk else ""
+    flaw = link.flaw or (link.process.flaw if link.process else "")
+    if flaw:
+        return f"{flaw}, and was given up{said}"
+    if link.status:
+        return f"it answered with HTTP status {link.status}{_ADVICE.get(link.status, '')}"
     if isinstance(error, TimeoutError):
         return f"no list of tools within {timeout_seconds:g} s{noise}{said}"
     if isinstance(error, OSError) and entry.cwd and not Path(entry.cwd).is_dir():
@@ -314,8 +452,20 @@ def _reason(
     if entry.url and not isinstance(error, MCPError):
         # The text of a transport's error quotes pieces of the address, credentials among them.
         return f"it could not be reached ({type(error).__name__}); check `url`"
-    text = re.sub(r"\s+", " ", Redactor(entry.secrets).text(str(error)))[:_MAX_DETAIL]
+    text = clean_line(Redactor(entry.secrets).text(str(error)))
     return f"{type(error).__name__}: {text}{noise}{said}"
+
+
+_ADVICE = {
+    401: " (it wants credentials); set `headers`",
+    403: " (it refuses these credentials); check `headers`",
+    404: " (there is nothing at this address); check `url`",
+    405: " (it takes no messages there; it may speak the older SSE transport); check `url`",
+    307: " (it points elsewhere); set `url` to where it points",
+    308: " (it points elsewhere); set `url` to where it points",
+    301: " (it points elsewhere); set `url` to where it points",
+    302: " (it points elsewhere); set `url` to where it points",
+}
 
 
 def _innermost(error: BaseException) -> BaseException:
@@ -324,14 +474,12 @@ def _innermost(error: BaseException) -> BaseException:
     return error
 
 
-def _last_words(stderr: IO[str], redactor: Redactor) -> str:
+def _last_words(link: _Link) -> str:
     """Return the last line that the server wrote on stderr, as the end of a message."""
-    stderr.flush()
-    size = stderr.seek(0, 2)
-    stderr.seek(0)
-    tail = redactor.text(stderr.read())[-_STDERR_BYTES:] if size < 1_000_000 else ""
-    lines = [line.strip() for line in tail.splitlines() if line.strip()]
-    return f"; its last words: {json.dumps(lines[-1][:_MAX_DETAIL])}" if lines else ""
+    if link.process is None:
+        return ""
+    line = Redactor(link.entry.secrets).text(link.process.last_line())
+    return f"; its last words: {json.dumps(clean_line(line))}" if line else ""
 
 
 @contextmanager

@@ -1,0 +1,69 @@
+"""Who writes services: nobody beyond the compiler, or a model behind an endpoint."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from components.records.config import Config
+
+
+class NoAuthorConfig(Config):
+    """`environment.author=none`: the compiler's blueprints alone; no model."""
+
+    kind: Literal["none"]
+    """No author."""
+
+
+class AuthorBudget(Config):
+    """What a service may cost; neither is ever passed on purpose."""
+
+    tokens: int = Field(ge=1)
+    """Tokens of prompts and answers together. A request is made only if its largest possible cost
+    still fits."""
+    usd: float = Field(ge=0, allow_inf_nan=False)
+    """Cost at the prices below; where both prices are 0 nothing is counted."""
+
+
+class ModelAuthorConfig(Config):
+    """`environment.author=model`: a model writes what the compiler could not."""
+
+    kind: Literal["model"]
+    """A model behind an OpenAI-compatible endpoint."""
+    base_url: str = Field(pattern=r"^https?://[^/?#@\s]+(/[^?#@\s]*)?$")
+    """Address up to and including `/v1`; without user, password or query: it is kept and logged."""
+    model: str = Field(min_length=1)
+    """Model name as the endpoint knows it."""
+    api_key_env: str = Field(min_length=1)
+    """Environment variable that holds the key; the key itself is never configured or stored."""
+    temperature: float = Field(ge=0, allow_inf_nan=False)
+    """Sampling temperature."""
+    timeout_seconds: float = Field(gt=0, allow_inf_nan=False)
+    """Seconds that one request may take."""
+    max_retries: int = Field(ge=0)
+    """Further tries of a request that failed in transit."""
+    max_answer_tokens: int = Field(ge=256)
+    """Tokens that one answer may have."""
+    usd_per_million_prompt_tokens: float = Field(ge=0, allow_inf_nan=False)
+    """Price of a million tokens of prompts."""
+    usd_per_million_answer_tokens: float = Field(ge=0, allow_inf_nan=False)
+    """Price of a million tokens of answers."""
+    budget: AuthorBudget
+    """What one service may cost."""
+    revisions: int = Field(ge=0, le=50)
+    """How often a version may be revised after its tests were read."""
+    source: str | None
+    """Folder or file with the server's own source, which the model may read; null: none."""
+    sandbox: Literal["bubblewrap", "unsafe"]
+    """Walls around the code: bubblewrap, or unsafe (limits only, for code that may be trusted)."""
+    deadline_seconds: float = Field(gt=0, allow_inf_nan=False)
+    """Seconds that one call of written code may take."""
+    record: str | None
+    """JSONL file that every exchange is appended to; what it holds already is not asked again."""
+    replay: str | None
+    """JSONL file that answers every request instead of the endpoint; null: the endpoint does."""
+
+
+AuthorConfig = Annotated[NoAuthorConfig | ModelAuthorConfig, Field(discriminator="kind")]
+"""Keys under `environment.author`."""

@@ -1,0 +1,130 @@
+"""The author's door to HTTP: one request to an OpenAI-compatible `/chat/completions`.
+
+Owns the request, its deadline, the size of the answer, and what each failure means: whether it may
+be tried again, and whether it may have cost something. The key comes from an environment variable,
+is never stored, and never appears in a problem. The rollouts' policy has a door of its own above
+this layer (`loop/policy/openai.py`), which components may not import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import httpx  # noqa: TID251 (this file is the author's door)
+
+from components.environment.author.config import ModelAuthorConfig
+from components.environment.author.records import Request, Tried
+
+Door = Callable[[Request, int], Tried]
+"""Makes one HTTP request that allows so many tokens, and never raises for what came of it."""
+MAX_ANSWER_BYTES = 4 << 20
+_RETRIED = frozenset({408, 409, 425, 429})
+_LONGEST_WAIT_SECONDS = 60.0
+
+
+def open_door(config: ModelAuthorConfig) -> Door:
+    """Return the door to a configured endpoint. It must not be used from a running event loop."""
+
+    def knock(request: Request, max_tokens: int) -> Tried:
+        return asyncio.run(_asked(config, request, max_tokens))
+
+    return knock
+
+
+async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -> Tried:
+    key = os.environ.get(config.api_key_env)
+    # A compressed answer would have no size before it is unpacked.
+    headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    url = config.base_url.rstrip("/") + "/chat/completions"
+    body = {
+        "model": request.model,
+        "messages": [{"role": item.role, "content": item.content} for item in request.messages],
+        "temperature": request.temperature,
+        "seed": request.seed,
+        "max_tokens": max_tokens,
+    }
+    try:
+        # The client's own limit starts anew with every byte; this one ends the request.
+        async with (
+            asyncio.timeout(config.timeout_seconds),
+            httpx.AsyncClient(timeout=config.timeout_seconds) as client,
+            client.stream("POST", url, json=body, headers=headers) as response,
+        ):
+            parts, size = [], 0
+            async for part in response.aiter_raw():
+                parts.append(part)
+                size += len(part)
+                if size > MAX_ANSWER_BYTES:
+                    problem = f"an answer of over {MAX_ANSWER_BYTES} bytes"
+                    return Tried(status=response.status_code, problem=problem, may_retry=True)
+            status, wait = response.status_code, _retry_after(response)
+    except (TimeoutError, httpx.TimeoutException):
+        return Tried(problem=f"no answer within {config.timeout_seconds:g} s", may_retry=True)
+    except httpx.ConnectError:
+        return Tried(problem="no connection", may_retry=True, may_cost=False)
+    except httpx.TransportError as error:
+        return Tried(problem=type(error).__name__, may_retry=True)  # its text may hold the address
+    except (httpx.InvalidURL, UnicodeError, ValueError) as error:
+        problem = (
+            f"the request could not be made ({type(error).__name__}); check "
+            f"environment.author.base_url and the variable {config.api_key_env}"
+        )
+        return Tried(problem=problem, may_cost=False)
+    if status != 200:
+        return _refused(config, status, wait, b"".join(parts), key)
+    return _heard(b"".join(parts))
+
+
+def _refused(
+    config: ModelAuthorConfig, status: int, wait: float | None, body: bytes, key: str | None
+) -> Tried:
+    problem = f"HTTP {status}"
+    if status in (401, 403):
+        problem += f" (check the key in the environment variable {config.api_key_env})"
+    elif status not in _RETRIED and status < 500:
+        text = " ".join(body[:2000].decode("utf-8", "replace").split())
+        problem += f": {(text.replace(key, '***') if key else text)[:200]}"
+    return Tried(
+        status=status,
+        problem=problem,
+        may_retry=status in _RETRIED or status >= 500,
+        wait_seconds=wait,
+        may_cost=False,
+    )
+
+
+def _heard(body: bytes) -> Tried:
+    try:
+        answer = json.loads(body)
+        choice = answer["choices"][0]
+        content = choice["message"]["content"]
+        usage = answer.get("usage") or {}
+        return Tried(
+            status=200,
+            text=_valid(content if isinstance(content, str) else ""),
+            is_whole=choice.get("finish_reason") != "length",
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            answer_tokens=_count(usage.get("completion_tokens")),
+        )
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError):
+        return Tried(status=200, problem="an answer without a message", may_retry=True)
+
+
+def _valid(text: str) -> str:
+    """Return the text without halves of surrogate pairs, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 1 << 40 else None
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    try:
+        return min(max(0.0, float(response.headers["Retry-After"])), _LONGEST_WAIT_SECONDS)
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,90 @@
+"""Columns that no tool speaks of: those that a record of its kind usually has.
+
+Owns what is added from archetypes. What a spec says itself is never replaced: a usual field is
+added only where no column means the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from components.environment.archetypes.field_meaning import meaning_of
+from components.environment.archetypes.find import archetype_of
+from components.environment.archetypes.records import Archetype, FieldShape
+from components.environment.compiler.inputs import style_of, styled
+from components.environment.compiler.tables import Column, Table, Tables
+from components.environment.names import snake
+from components.records.blueprint import FieldBlueprint, FieldType
+
+_TITLES = ("title", "name", "subject", "summary", "label", "display_name", "filename")
+_STAMPS = ("time.created", "time.updated")
+
+
+def add_archetype_columns(table: Table, tables: Tables) -> None:
+    """Add the usual fields of a table's noun, written in the style of the fields that are there."""
+    usual = archetype_of(table.noun)
+    style = style_of(tuple(table.columns))
+    has_title = title_column(table) is not None
+    meanings = {_meaning(column) for column in table.columns.values()}
+    for name, shape in usual.fields.items():
+        is_title = name == usual.title_field
+        if table.find(name) is not None or (is_title and has_title):
+            continue
+        if shape.meaning in meanings and not shape.meaning.startswith("count"):
+            continue
+        _add(table, styled(name, style), shape, usual)
+    for name, noun in usual.links.items():
+        target = tables.get(noun)
+        is_kept = target is not None and target is not table
+        if is_kept and name not in usual.fields and noun not in table.links.values():
+            _add_link(table, styled(f"{name}_id", style), tables[noun])
+
+
+def _meaning(column: Column) -> str:
+    kind = column.body.type.value
+    return column.meaning or meaning_of(snake(column.name), kind, column.schema)
+
+
+def _add(table: Table, name: str, shape: FieldShape, usual: Archetype) -> None:
+    is_stamp = shape.meaning in _STAMPS
+    kind = FieldType.TIMESTAMP if is_stamp else shape.type
+    body = FieldBlueprint(
+        type=kind,
+        nullable=True,
+        required=False,
+        default=_default(name, shape, usual),
+        generated=is_stamp,
+    )
+    table.columns[name] = Column(
+        name=name, body=body, meaning=shape.meaning, source=f"usual for {usual.name}"
+    )
+
+
+def _default(name: str, shape: FieldShape, usual: Archetype) -> Any:
+    """Return what a new record holds there when nothing is given."""
+    if snake(name) == usual.status_field and usual.lifecycle:
+        return usual.lifecycle[0]
+    if shape.type is FieldType.BOOLEAN:
+        return False
+    if shape.type is FieldType.INTEGER and shape.meaning.startswith("count"):
+        return 0
+    return None
+
+
+def _add_link(table: Table, name: str, target: Table) -> None:
+    if table.find(snake(name)) is not None:
+        return
+    own = target.columns[target.names[0]].body.type
+    body = FieldBlueprint(type=own, nullable=True, required=False)
+    table.columns[name] = Column(name=name, body=body, source=f"usual link to {target.noun}")
+    table.links[name] = target.noun
+
+
+def title_column(table: Table) -> str | None:
+    """Return the column that a person would call a row by, or None."""
+    usual = archetype_of(table.noun).title_field
+    for word in (usual, *_TITLES):
+        found = table.find(word)
+        if found is not None and table.columns[found].body.type is FieldType.STRING:
+            return found
+    return None

@@ -1,0 +1,222 @@
+"""A tool as the compiler sees it: its reading, and every value that a caller can give it.
+
+Owns the flattening of arguments: an object that only wraps the others (`{"input": {...}}`) is
+looked into, so that each input has a name, a reference, and a role of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from components.environment.names import is_id_of, snake
+from components.environment.params import (
+    Param,
+    SchemaProblem,
+    is_storable,
+    read_params,
+)
+from components.environment.reading.records import Role, ToolReading
+from components.records.frozen import FrozenDict
+from components.records.spec import ToolSpec
+
+_WRAPPERS = frozenset(
+    {"input", "params", "args", "arguments", "data", "body", "request", "payload"}
+)
+_STORED = (Role.VALUE, Role.CHANGES)
+NO_DATA = frozenset({Role.AUTH, Role.FORMAT, Role.CONTROL, Role.SELECT, Role.LIMIT, Role.OFFSET,
+                     Role.PAGE, Role.CURSOR, Role.SORT_BY, Role.SORT_ORDER})  # fmt: skip
+"""Roles whose values are never stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """One value that a caller can give."""
+
+    param: Param
+    role: Role
+    path: tuple[str, ...]
+    """Names from the arguments down to it."""
+
+    @property
+    def ref(self) -> str:
+        """Reference of its value in expressions."""
+        return ".".join(("$args", *self.path))
+
+    @property
+    def is_given(self) -> Any:
+        """Expression: the caller gave a value (null is one where the schema allows it)."""
+        if len(self.path) == 1:
+            return {"@given": self.path[0]}
+        return {"@not": {"@is_null": self.ref}}
+
+    @property
+    def is_always_given(self) -> bool:
+        """True where no call can leave it out or set it to null."""
+        return self.param.is_required and not self.param.is_nullable
+
+    @property
+    def word(self) -> str:
+        """Name in snake_case."""
+        return self.param.word
+
+    @property
+    def kind(self) -> str:
+        """JSON type of one value: of the elements where it is a list; empty when unknown."""
+        if self.param.type != "array":
+            return self.param.type
+        found = self.param.items.get("type")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def is_list(self) -> bool:
+        """True for an array."""
+        return self.param.type == "array"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool that is to be compiled."""
+
+    spec: ToolSpec
+    reading: ToolReading
+    inputs: tuple[Input, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name in the spec."""
+        return self.spec.name
+
+    def of(self, *roles: Role) -> tuple[Input, ...]:
+        """Return the inputs that have one of these roles, in the order of the schema."""
+        return tuple(item for item in self.inputs if item.role in roles)
+
+    def first(self, *roles: Role) -> Input | None:
+        """Return the first input of these roles, a required one before the others."""
+        found = sorted(self.of(*roles), key=lambda item: not item.param.is_required)
+        return found[0] if found else None
+
+    @property
+    def data(self) -> tuple[Input, ...]:
+        """Inputs whose values may be stored or compared with what is stored."""
+        return tuple(item for item in self.inputs if item.role not in NO_DATA)
+
+
+def read_tool(spec: ToolSpec, reading: ToolReading, flat: frozenset[str]) -> Tool:
+    """Return a tool with its inputs.
+
+    Args:
+        spec: the tool.
+        reading: what it is taken for.
+        flat: names in snake_case of objects of changes whose parts are inputs of their own (see
+            `flat_names`); any other object is one value.
+
+    Raises:
+        SchemaProblem: its schema cannot be honoured.
+    """
+    return Tool(spec=spec, reading=reading, inputs=tuple(_inputs(spec, reading, flat)))
+
+
+def with_values(tool: Tool) -> Tool:
+    """Return a tool whose identifiers are values."""
+    inputs = tuple(
+        replace(item, role=Role.VALUE) if item.role is Role.IDENTIFIER else item
+        for item in tool.inputs
+    )
+    return replace(tool, inputs=inputs)
+
+
+def flat_names(specs: Sequence[ToolSpec]) -> frozenset[str]:
+    """Return which objects of changes hold columns: those whose parts other tools take beside each
+    other, in every tool that has such an object.
+
+    Args:
+        specs: all tools of one entity.
+    """
+    held: dict[str, list[bool]] = {}
+    params = [_plain_params(spec) for spec in specs]
+    for number, own in enumerate(params):
+        spoken = {
+            param.word
+            for other in (*params[:number], *params[number + 1 :])
+            for param in other.values()
+            if param.type != "object"
+        }
+        for param in own.values():
+            if param.type == "object":
+                parts = {part.word for part in param.properties.values()}
+                held.setdefault(param.word, []).append(bool(parts & spoken))
+    return frozenset(word for word, found in held.items() if all(found))
+
+
+def _plain_params(spec: ToolSpec) -> Mapping[str, Param]:
+    try:
+        params = read_params(spec)
+    except SchemaProblem:
+        return {}
+    wrapper = _wrapper(params)
+    return params if wrapper is None else wrapper.properties
+
+
+def _inputs(spec: ToolSpec, reading: ToolReading, flat: frozenset[str]) -> Iterator[Input]:
+    params = read_params(spec)
+    wrapper = _wrapper(params)
+    if wrapper is not None:
+        for name, param in wrapper.properties.items():
+            if is_storable(name):
+                role = _inner_role(param, reading)
+                yield Input(param=param, role=role, path=(wrapper.name, name))
+        return
+    stored = [name for name, role in reading.roles.items() if role in _STORED]
+    has_more = any(n in params and params[n].is_required for n in stored)
+    for name, param in params.items():
+        role = reading.roles.get(name, Role.VALUE)
+        if param.is_required and param.item_properties and stored in ([name], []):
+            role = Role.BATCH if role in (*_STORED, Role.IDENTIFIER, Role.PARENT) else role
+        if role is Role.BATCH and (has_more or not param.is_required or param.type != "array"):
+            role = Role.VALUE
+        if role is Role.CHANGES and param.type == "object" and param.word in flat:
+            for inner, part in param.properties.items():
+                if is_storable(inner):
+                    yield Input(param=part, role=Role.VALUE, path=(name, inner))
+        elif is_storable(name):
+            yield Input(param=param, role=role, path=(name,))
+
+
+def _wrapper(params: Mapping[str, Param]) -> Param | None:
+    """Return the one parameter that only wraps the real ones, or None."""
+    if len(params) != 1:
+        return None
+    (param,) = params.values()
+    is_one = param.type == "object" and bool(param.properties) and param.is_required
+    return param if is_one and param.word in _WRAPPERS else None
+
+
+def _inner_role(param: Param, reading: ToolReading) -> Role:
+    if reading.entity and is_id_of(param.word, reading.entity):
+        return Role.IDENTIFIER
+    return Role.REFERENCE if param.word.endswith("_id") else Role.VALUE
+
+
+def item_inputs(batch: Input) -> dict[str, Param]:
+    """Return the properties of a batch's elements by name; empty where they are no objects."""
+    return {name: param for name, param in batch.param.item_properties.items() if is_storable(name)}
+
+
+def style_of(names: Mapping[str, Any] | tuple[str, ...]) -> str:
+    """Return how names of several words are written: `camel`, or `snake` where that is not seen."""
+    several = [name for name in names if len(snake(name).split("_")) > 1]
+    camel = sum("_" not in name and name != name.lower() for name in several)
+    return "camel" if camel * 2 > len(several) > 0 else "snake"
+
+
+def styled(name: str, style: str) -> str:
+    """Return a snake_case name in a style."""
+    if style != "camel":
+        return name
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+Reasons = FrozenDict[str, str]

@@ -1,0 +1,417 @@
+"""Writes that move a row or relate rows: transitions, appended and detached parts, links.
+
+Owns the rules for them. Which state a verb stands for is data (`moves.json`).
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from components.environment.archetypes.find import archetype_of
+from components.environment.compiler.inputs import Input, Tool, item_inputs
+from components.environment.compiler.rows import (
+    Content,
+    Picked,
+    fits,
+    key_expression,
+    own_identifiers,
+    pick,
+    refers_to,
+    shown_row,
+    shown_rows,
+)
+from components.environment.compiler.tables import (
+    Column,
+    KeyKind,
+    Table,
+    Tables,
+    Unclear,
+    parent_link,
+)
+from components.environment.compiler.writes import (
+    change,
+    create,
+    element_column,
+    finished,
+    has_name,
+    named_rows,
+    new_value,
+    next_name,
+    stamps,
+    stored,
+)
+from components.environment.names import article, singular, snake, tokens
+from components.environment.reading.records import Role
+from components.records.blueprint import (
+    Check,
+    Effect,
+    FieldBlueprint,
+    FieldType,
+    Lookup,
+    Operation,
+    ToolBlueprint,
+)
+from components.records.calls import ErrorCode
+from components.records.frozen import FrozenDict
+
+_MOVES = frozenset({Operation.UPDATE, Operation.TRANSITION})
+
+
+@cache
+def _words() -> dict[str, Any]:
+    text = Path(__file__).with_name("moves.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+TOGGLED = "toggled"
+"""Stands for the other of two states."""
+
+
+def _lifecycle(noun: str, value: str) -> str:
+    """Return the meaning of a status column, by the noun's usual lifecycle where there is one."""
+    usual = archetype_of(noun)
+    if usual.status_field is not None and value in usual.lifecycle:
+        return usual.fields[usual.status_field].meaning
+    return f"status:active|{value}"
+
+
+def is_plain_move(tool: Tool) -> bool:
+    """True for a tool that stores nothing and whose name says what becomes of its row."""
+    parts = tokens(tool.name)
+    is_said = "toggle" in parts[:-1] or bool(set(parts) & set(_words()["states"]))
+    is_bare = all(item.role in (Role.IDENTIFIER, Role.PARENT) for item in tool.data)
+    return tool.reading.operation in _MOVES and is_bare and is_said
+
+
+def target_state(tool: Tool) -> tuple[str, Any]:
+    """Return (field, value) that a transition's name stands for.
+
+    Example:
+        `archive_note` gives ("archived", True), `approve_request` ("status", "approved").
+    """
+    states = _words()["states"]
+    parts = tokens(tool.name)
+    if "toggle" in parts[:-1]:
+        return "_".join(parts[parts.index("toggle") + 1 :]), TOGGLED
+    for word in parts:
+        if word in states:
+            name, value = states[word]
+            return name, value
+    verb = parts[0] if parts else "change"
+    return "status", verb if verb.endswith("ed") else f"{verb.removesuffix('e')}ed"
+
+
+def add_state_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
+    """Give each table that transitions move the column that they move."""
+    for tool in sorted(tools, key=lambda tool: tool.name):
+        table = tables.get(tool.reading.entity or "")
+        is_move = tool.reading.operation is Operation.TRANSITION or is_plain_move(tool)
+        if table is None or not is_move:
+            continue
+        if tool.first(Role.STATE) is not None:
+            continue
+        name, value = target_state(tool)
+        if table.find(name) is not None:
+            continue
+        is_flag = isinstance(value, bool) or value == TOGGLED
+        kind = FieldType.BOOLEAN if is_flag else FieldType.STRING
+        meaning = "flag.rare" if is_flag else _lifecycle(table.noun, value)
+        table.columns[name] = Column(
+            name=name,
+            body=FieldBlueprint(type=kind, nullable=True, required=False),
+            meaning=meaning,
+            source=f"moved by {tool.name}",
+        )
+
+
+def compile_move(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    """Return the blueprint of a transition, an append, a detach or a link, and what decided.
+
+    Raises:
+        Unclear: nothing says which row is meant, or what becomes of it.
+    """
+    match tool.reading.operation:
+        case Operation.TRANSITION | Operation.UPDATE:
+            return _transition(tool, table, tables)
+        case Operation.APPEND:
+            return _append(tool, table, tables)
+        case Operation.DETACH:
+            return _detach(tool, table, tables)
+        case Operation.LINK if tool.first(Role.BATCH) is not None:
+            return create(tool, table, tables)
+        case _:
+            return _link(tool, table, tables)
+
+
+def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    picked = pick(table, own_identifiers(tool))
+    picked.may_be_the_first = not any(item.param.is_required for item in tool.inputs)
+    fields = _given(tool, table, tuple(picked.inputs))
+    checks: dict[str, Check] = {}
+    state = tool.first(Role.STATE)
+    if state is not None and table.find(state.word) in fields:
+        said = f"{table.find(state.word)!r} becomes what {state.param.name!r} gives"
+    else:
+        name, value = target_state(tool)
+        column = table.find(name)
+        if column is None or not _holds(table.columns[column].body, value):
+            raise Unclear(f"nothing says which state {article(table.noun)} moves to")
+        fields[column] = {"@not": f"$item.{column}"} if value == TOGGLED else value
+        said = f"{column!r} becomes {value!r}"
+        if not picked.is_many and value != TOGGLED and tool.inputs:
+            checks["is_new_state"] = Check(
+                holds={"@ne": [f"$found.{column}", value]},
+                code=ErrorCode.PRECONDITION_FAILED,
+                message=f"the {table.noun} has {column} {value!r} already",
+            )
+    lookups, more = named_rows(tool, table, tables, tuple(picked.inputs))
+    return change(tool, picked, fields, lookups, {**checks, **more}, tables), said
+
+
+def _holds(body: FieldBlueprint, value: Any) -> bool:
+    if isinstance(value, bool) or value == TOGGLED:
+        return body.type is FieldType.BOOLEAN
+    return body.type is FieldType.STRING and (body.enum is None or value in body.enum)
+
+
+def _given(tool: Tool, table: Table, skip: tuple[Input, ...]) -> dict[str, Any]:
+    """Return column -> expression of the inputs that a change stores besides."""
+    fields: dict[str, Any] = {}
+    for item in tool.data:
+        column = table.find(item.word)
+        if item in skip or item.role in (Role.IDENTIFIER, Role.PARENT) or column is None:
+            continue
+        if column == table.key or column not in stored(tool, table, skip):
+            continue
+        fields[column] = new_value(item, table.columns[column])
+    return fields
+
+
+def _parent_of(tool: Tool, table: Table, tables: Tables) -> Table | None:
+    noun = tool.reading.parent
+    return tables.get(noun) if noun and noun != table.noun else None
+
+
+def _append(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    parent = _parent_of(tool, table, tables)
+    if parent is None:
+        return _append_to_row(tool, table, tables)
+    ids = [item for item in own_identifiers(tool) if not _is_childs(item, table, parent)]
+    picked = pick(parent, ids)
+    column = list_of(parent, table)
+    values = [item for item in tool.data if item not in picked.inputs]
+    if column is not None and len(values) == 1:
+        return _append_to_list(tool, picked, column, values[0], tables)
+    link = parent_link(table, parent)
+    if picked.is_many or link is None:
+        raise Unclear(f"no argument says which {parent.noun}")
+    skip = tuple(picked.inputs)
+    fields = stored(tool, table)
+    for name in (link, table.names[0] if table.kind is KeyKind.GENERATED else link):
+        fields.pop(name, None)
+    lookups, checks = named_rows(tool, table, tables, skip)
+    lookups = {name: item for name, item in lookups.items() if item.table != parent.noun}
+    checks = {
+        name: item for name, item in checks.items() if name.removesuffix("_exists") in lookups
+    }
+    lookups["parent"] = picked.lookup()
+    batch = tool.first(Role.BATCH) or _list_of_texts(tool, table, skip)
+    each: Any = None
+    if batch is not None:
+        column = element_column(batch, table)
+        if column is None and not batch.param.item_properties:
+            raise Unclear(f"nothing says what each of {batch.param.name!r} holds")
+        inner = {
+            found: f"$element.{name}"
+            for name, param in batch.param.item_properties.items()
+            if (found := table.find(param.word)) is not None
+        }
+        fields.pop(batch.word, None)
+        fields |= inner or {column or "": "$element"}
+        each = batch.ref
+    if not fields:
+        raise Unclear(f"it takes nothing that {article(table.noun)} could hold")
+    if table.kind is KeyKind.COUNTED:
+        if each is not None:
+            raise Unclear("it adds many rows with counted ids at once")
+        counted = {"@each": [{"@rows": {"table": table.noun}}, f"$element.{table.names[0]}"]}
+        fields[table.names[0]] = {"@add": [{"@coalesce": [{"@max": counted}, 0]}, 1]}
+    if table.kind is KeyKind.GIVEN and table.key not in fields:
+        raise Unclear(f"nothing gives the key {table.key!r} of a new {table.noun}")
+    if each is None:
+        checks |= has_name(tool, table)
+    if table.kind is KeyKind.NATURAL:
+        fields = {name: next_name(table, name) for name in table.names} | fields
+    fields = {**stamps(table, is_new=True), **fields, link: key_expression(parent, "$parent")}
+    make = Effect(action="create", table=table.noun, each=each, fields=FrozenDict(fields))
+    shown = {table.noun: shown_row(table, "$make")}
+    content = Content(table=table, plain=shown, row="$make", message=f"{table.noun} added")
+    if each is not None:
+        content = Content(table=table, plain={table.noun: shown_rows(table, "$make")}, rows="$make")
+    blueprint = finished(tool, table, lookups, checks, {"make": make}, content, tables)
+    return blueprint, f"{article(table.noun)} is added to the {parent.noun}"
+
+
+def list_of(parent: Table, table: Table) -> str | None:
+    """Return the column of a parent that lists things of a table (`tag` -> `tags`), or None."""
+    for name, column in sorted(parent.columns.items()):
+        if column.body.type is FieldType.ARRAY and singular(snake(name)) == table.noun:
+            return name
+    return None
+
+
+def _append_to_list(
+    tool: Tool, picked: Picked, column: str, item: Input, tables: Tables
+) -> tuple[ToolBlueprint, str]:
+    """What is added goes to a list that its parent holds; what is there already is not added."""
+    own = f"$item.{column}"
+    if item.is_list:
+        raise Unclear(f"{item.param.name!r} adds several things to a list at once")
+    added = {"@if": [{"@in": [item.ref, own]}, own, {"@append": [own, item.ref]}]}
+    fields = {column: added}
+    blueprint = change(tool, picked, fields, {}, {}, tables)
+    return blueprint, f"{item.param.name!r} is added to {column!r} of the {picked.table.noun}"
+
+
+def _is_childs(item: Input, table: Table, parent: Table) -> bool:
+    return refers_to(item, table.noun) and not refers_to(item, parent.noun)
+
+
+def _list_of_texts(tool: Tool, table: Table, skip: tuple[Input, ...]) -> Input | None:
+    """Return the one list whose elements are rows of the table themselves (`tags`), or None."""
+    for item in tool.data:
+        column = table.find(item.word)
+        is_own = refers_to(item, table.noun)
+        is_text = column is None or table.columns[column].body.type is FieldType.STRING
+        if item not in skip and item.is_list and item.kind == "string" and is_own and is_text:
+            return item
+    return None
+
+
+def _append_to_row(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    """What is added to a row itself goes to the end of a list or a text that it holds."""
+    picked = pick(table, own_identifiers(tool))
+    batch = tool.first(Role.BATCH)
+    if batch is not None and any(part.type == "array" for part in item_inputs(batch).values()):
+        raise Unclear("it adds lists of things to many rows at once")
+    if batch is not None or (not picked.conditions and not table.is_single):
+        return create(tool, table, tables)
+    fields: dict[str, Any] = {}
+    for item in tool.data:
+        column = table.find(item.word)
+        if item in picked.inputs or column is None or column == table.key:
+            continue
+        kind, own = table.columns[column].body.type, f"$item.{column}"
+        if kind is FieldType.ARRAY and not item.is_list:
+            value: Any = {"@append": [own, item.ref]}
+        elif kind is FieldType.STRING and item.kind == "string" and not item.is_list:
+            is_text = (
+                table.find(_words()["child_texts"][0]) == column
+                or item.word in (_words()["child_texts"])
+            )
+            longer = {
+                "@concat": [{"@if": [{"@is_null": own}, "", {"@concat": [own, "\n"]}]}, item.ref]
+            }
+            value = longer if is_text else item.ref
+        elif item.is_list == (kind is FieldType.ARRAY) and (item.is_list or fits(item, kind)):
+            value = item.ref
+        else:
+            continue
+        if not item.is_always_given:
+            value = {"@if": [{"@is_null": item.ref}, own, value]}
+        fields[column] = value
+    if not fields:
+        raise Unclear(f"nothing that it takes can be added to {article(table.noun)}")
+    said = f"{', '.join(sorted(fields))} of the {table.noun} grow"
+    return change(tool, picked, fields, {}, {}, tables), said
+
+
+def _take_away_many(
+    tool: Tool, batch: Input, table: Table, tables: Tables
+) -> tuple[ToolBlueprint, str]:
+    """Each element of a list describes a row that is to go; what is not there stays away."""
+    parts = {name: table.find(param.word) for name, param in item_inputs(batch).items()}
+    known = {name: column for name, column in parts.items() if column is not None}
+    if not known or any(param.type == "array" for param in item_inputs(batch).values()):
+        raise Unclear(f"no part of {batch.param.name!r} says which {table.noun}")
+    same = {"@and": [{"@eq": [f"$element.{n}", f"$item.{c}"]} for n, c in sorted(known.items())]}
+    where = {"@not": {"@is_null": {"@find": [batch.ref, same]}}}
+    count = {"@count": {"table": table.noun, "where": where}}
+    gone = Effect(action="delete", table=table.noun, where=where)
+    content = Content(table=table, plain={"removed": count}, message=f"{table.noun} removed")
+    blueprint = finished(tool, table, {}, {}, {"gone": gone}, content, tables)
+    return blueprint, f"every {table.noun} that {batch.param.name!r} describes is taken away"
+
+
+def _detach(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    batch = tool.first(Role.BATCH)
+    if batch is not None and item_inputs(batch):
+        return _take_away_many(tool, batch, table, tables)
+    parent = _parent_of(tool, table, tables)
+    inputs = [item for item in tool.data if item.role is not Role.BATCH]
+    column = list_of(parent, table) if parent is not None else None
+    if parent is not None and column is not None:
+        ids = [item for item in inputs if not _is_childs(item, table, parent)]
+        named = pick(parent, ids)
+        values = [item for item in inputs if item not in named.inputs]
+        if len(values) == 1 and not values[0].is_list:
+            fields = {column: {"@without": [f"$item.{column}", values[0].ref]}}
+            blueprint = change(tool, named, fields, {}, {}, tables)
+            return blueprint, f"{values[0].param.name!r} is taken out of {column!r}"
+    of_parent = pick(parent, inputs) if parent is not None else None
+    skip = of_parent.inputs if of_parent is not None else []
+    own = pick(table, [item for item in inputs if item not in skip])
+    if not own.conditions:
+        raise Unclear(f"no argument says which {table.noun} is taken away")
+    lookups: dict[str, Lookup] = {}
+    where = own.where
+    link = parent_link(table, parent) if parent is not None else None
+    if parent is not None and of_parent is not None and of_parent.conditions and link is not None:
+        if of_parent.is_many:
+            raise Unclear(f"it names several {parent.noun} rows")
+        lookups["parent"] = of_parent.lookup()
+        where = {"@and": [{"@eq": [f"$item.{link}", key_expression(parent, "$parent")]}, where]}
+    count = {"@count": {"table": table.noun, "where": where}}
+    checks = {
+        "is_there": Check(
+            holds={"@gt": [count, 0]},
+            code=ErrorCode.NOT_FOUND,
+            message=f"there is no such {table.noun}",
+        )
+    }
+    gone = Effect(action="delete", table=table.noun, where=where)
+    content = Content(table=table, plain={"removed": count}, message=f"{table.noun} removed")
+    blueprint = finished(tool, table, lookups, checks, {"gone": gone}, content, tables)
+    return blueprint, f"the {table.noun} is taken away"
+
+
+def _link(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    """A row is related to another by the column that names it."""
+    parent = _parent_of(tool, table, tables)
+    picked = Picked(table=table)
+    ids = tool.of(Role.IDENTIFIER)
+    own = [item for item in ids if refers_to(item, table.noun) or item.word in ("id", "uuid")]
+    picked = pick(table, own or ids[:1])
+    skip = tuple(picked.inputs)
+    fields = _given(tool, table, skip)
+    lookups, checks = named_rows(tool, table, tables, skip)
+    link = parent_link(table, parent) if parent is not None else None
+    if parent is not None and link is not None and link not in fields:
+        others = [item for item in tool.data if item not in skip]
+        of_parent = pick(parent, others)
+        if of_parent.conditions and not of_parent.is_many:
+            lookups["parent"] = of_parent.lookup()
+            fields[link] = key_expression(parent, "$parent")
+    for item in tool.data:
+        column = table.find(item.word)
+        is_new = item not in skip and column is not None and column not in fields
+        if is_new and column in stored(tool, table, skip) and column != table.key:
+            fields[column] = item.ref
+    if not fields:
+        raise Unclear(f"nothing says what {article(table.noun)} is related to")
+    said = f"{', '.join(sorted(fields))} of the {table.noun} name another row"
+    return change(tool, picked, fields, lookups, checks, tables), said

@@ -1,0 +1,159 @@
+"""Seed rows of compiled services: realistic, consistent, and the same on every machine.
+
+Owns how tables are filled: those that others point to first, keys and links by what is there, and
+everything else by what a column means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.environment.archetypes.cast import cast_of
+from components.environment.archetypes.field_meaning import meaning_of
+from components.environment.archetypes.find import archetype_of
+from components.environment.archetypes.records import FieldShape
+from components.environment.archetypes.rows import row_values
+from components.environment.archetypes.table_shape import TableShape
+from components.environment.compiler.columns import title_column
+from components.environment.compiler.tables import ROW_KEY, Column, KeyKind, Table, Tables
+from components.environment.entities import new_id
+from components.environment.names import snake
+from components.environment.values import settle
+from components.records.blueprint import EntityBlueprint, FieldType, SeedData
+from components.records.frozen import FrozenDict, JsonObject
+
+ROWS_PER_TABLE = 8
+SEED_NOW = "2026-03-02T09:00:00Z"
+"""The moment that seeds are written for: worlds start then."""
+_NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
+
+
+def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBlueprint]) -> SeedData:
+    """Return the seed of a compiled service.
+
+    Args:
+        service: its name; the seed of every choice, so that two services differ.
+        tables: the compiler's tables by noun.
+        entities: the finished entities by noun.
+    """
+    found: dict[str, dict[str, JsonObject]] = {}
+    for table in _by_links(tables):
+        found[table.noun] = _rows(service, table, tables, entities[table.noun], found)
+    return SeedData(
+        service=service,
+        tables=FrozenDict({noun: FrozenDict(rows) for noun, rows in sorted(found.items())}),
+    )
+
+
+def _by_links(tables: Tables) -> Iterator[Table]:
+    """Yield tables, those that others point to first; in a ring the one with the fewest links."""
+    left = dict(sorted(tables.items()))
+    while left:
+
+        def waits(noun: str) -> int:
+            return sum(to in left and to != noun for to in left[noun].links.values())
+
+        noun = min(left, key=lambda noun: (waits(noun), noun))
+        yield left.pop(noun)
+
+
+def _rows(
+    service: str,
+    table: Table,
+    tables: Tables,
+    entity: EntityBlueprint,
+    found: Mapping[str, Mapping[str, JsonObject]],
+) -> dict[str, JsonObject]:
+    number = 1 if table.is_single else ROWS_PER_TABLE
+    shape = _shape(table, tables, found)
+    values = row_values(shape, number, seed=f"{service}:{table.noun}", cast=cast_of(), now=SEED_NOW)
+    rows: dict[str, JsonObject] = {}
+    for index, row in enumerate(values):
+        own = {name: _fixed(row.get(name), table, name, index) for name in table.columns}
+        settled = settle(own)
+        key = table.key
+        if key == ROW_KEY or table.kind is KeyKind.GENERATED:
+            rest = FrozenDict({name: value for name, value in settled.items() if name != key})
+            row_id = new_id(table.noun, entity.prefix, rest, rows)
+            rows[row_id] = FrozenDict({**rest, key: row_id})
+        else:
+            row_id = str(settled[key])
+            if row_id and row_id not in rows:
+                rows[row_id] = FrozenDict({**settled, key: row_id})
+    return rows
+
+
+def _shape(
+    table: Table, tables: Tables, found: Mapping[str, Mapping[str, JsonObject]]
+) -> TableShape:
+    usual = archetype_of(table.noun)
+    links = {
+        name: _keys(tables[noun], found.get(noun, {}))
+        for name, noun in table.links.items()
+        if name not in table.names
+    }
+    columns = {
+        name: column for name, column in sorted(table.columns.items()) if not _is_made(name, table)
+    }
+    return TableShape(
+        noun=table.noun,
+        fields={name: _field(column, table) for name, column in columns.items()},
+        title_field=title if (title := title_column(table)) in columns else None,
+        texts=usual.texts,
+        unique=frozenset(name for name in table.names[:1] if name in columns),
+        links={name: keys for name, keys in links.items() if keys},
+        schemas={name: column.schema for name, column in columns.items() if column.schema},
+        documents={name: column.document for name, column in columns.items() if column.document},
+        sums={
+            name: rule for name, rule in usual.sums.items() if _names(rule, name) <= set(columns)
+        },
+        order=[group for group in usual.order if set(group) <= set(columns)],
+    )
+
+
+def _names(rule: str, name: str) -> set[str]:
+    return {name, *(part for part in rule.split() if part not in "+-*")}
+
+
+def _is_made(name: str, table: Table) -> bool:
+    """True for keys that are counted or made of the row's content."""
+    is_key = name == table.names[0]
+    return is_key and table.kind in (KeyKind.GENERATED, KeyKind.COUNTED)
+
+
+def _field(column: Column, table: Table) -> FieldShape:
+    kind = column.body.type
+    json_type = {FieldType.TIMESTAMP: "string", FieldType.JSON: "string"}.get(kind, kind.value)
+    meaning = column.meaning or meaning_of(snake(column.name), json_type, column.schema)
+    is_known = column.name in table.names or column.name in table.links or column.body.generated
+    nullable = column.body.nullable and not is_known
+    return FieldShape(type=kind, meaning=meaning, nullable=nullable)
+
+
+def _keys(table: Table, rows: Mapping[str, JsonObject]) -> list[Any]:
+    name = table.key if table.key != ROW_KEY else table.names[0]
+    return [row[name] for row in rows.values()]
+
+
+def _before(value: Any, column: Column) -> Any:
+    options = column.meaning.partition(":")[2].replace("!", "").split("|")
+    return options[0] or value
+
+
+def _fixed(value: Any, table: Table, name: str, index: int) -> Any:
+    """Return a value with what only the table knows: counted keys, a default that names a row."""
+    column = table.columns[name]
+    if name == table.names[0] and table.kind is KeyKind.COUNTED:
+        return index + 1
+    default = column.schema.get("default")
+    if name in table.names and index == 0 and isinstance(default, (str, int)) and default != "":
+        is_number = column.body.type in _NUMBERS
+        if is_number == (not isinstance(default, str)) and not isinstance(default, bool):
+            return default
+    if index == 0 and column.source.startswith("moved by"):
+        # The first row can be moved: a world in which everything is done leaves nothing to do.
+        return False if column.body.type is FieldType.BOOLEAN else _before(value, column)
+    if value is None and not column.body.nullable:
+        return index + 1 if column.body.type in _NUMBERS else f"{snake(table.noun)}-{index + 1}"
+    return value

@@ -1,0 +1,177 @@
+"""Marks of a service: what no gate demands and a reader wants to know.
+
+Owns three counts: writes that no read shows, ids that no tool tells, and reads that say little.
+A mark costs no tool its place; the counts are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.environment.gates.bindings import bindings_of
+from components.environment.gates.probe import Prober, Seen
+from components.environment.gates.promises import words
+from components.environment.gates.shown import shown_objects
+from components.environment.names import snake
+from components.records.blueprint import Blueprint, Operation, ToolBlueprint
+from components.records.frozen import FrozenDict, JsonObject
+
+_READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
+_TELLING = _READS - {Operation.GET} | {Operation.CREATE, Operation.APPEND}
+_SEEN = 3
+"""Calls of one read that are compared before and after a write."""
+_INFORMATIVE = 2
+
+Variants = Mapping[str, list[JsonObject]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """Counts over the tools of one service that pass the gates."""
+
+    writes: tuple[str, ...] = ()
+    """Tools that changed a row."""
+    unobservable: tuple[str, ...] = ()
+    """Writes whose change no read of the service shows."""
+    ids: tuple[str, ...] = ()
+    """Required arguments that name one row, as `tool.argument`."""
+    undiscoverable: tuple[str, ...] = ()
+    """Those whose value no list, search or create of the service tells."""
+    reads: tuple[str, ...] = ()
+    """Reads of rows that answered; simulated ones are not counted."""
+    hollow: tuple[str, ...] = ()
+    """Reads that show fewer than two fields beyond id, name, date and what was given."""
+
+
+def mark_service(prober: Prober, blueprint: Blueprint, variants: Variants) -> Marks:
+    """Count the marks of the tools that have failed nothing."""
+    sound = [
+        name
+        for name in prober.tools
+        if name not in prober.failed() and not blueprint.tools[name].simulated
+    ]
+    tools = {name: blueprint.tools[name] for name in sound}
+    answered = {
+        name: [
+            (arguments, seen)
+            for arguments in variants.get(name, [])
+            if (seen := prober.call(name, arguments)).is_ok
+        ]
+        for name in sound
+    }
+    writes = {
+        name: changed[0]
+        for name, calls in answered.items()
+        if (changed := [seen for _, seen in calls if seen.changes])
+    }
+    reads = [name for name in sound if tools[name].operation in _READS and answered[name]]
+    told = set(_told(answered, tools))
+    ids = {
+        f"{name}.{argument}": values
+        for name in sound
+        for argument, values in _ids(prober, blueprint, name)
+    }
+    return Marks(
+        writes=tuple(writes),
+        unobservable=tuple(
+            name
+            for name, seen in writes.items()
+            if not _is_observed(prober, blueprint, seen, [(n, answered[n]) for n in reads])
+        ),
+        ids=tuple(ids),
+        undiscoverable=tuple(place for place, values in ids.items() if not values & told),
+        reads=tuple(reads),
+        hollow=tuple(
+            name
+            for name in reads
+            if max(_num_informative(arguments, seen) for arguments, seen in answered[name])
+            < _INFORMATIVE
+        ),
+    )
+
+
+def _is_observed(
+    prober: Prober,
+    blueprint: Blueprint,
+    written: Seen,
+    reads: list[tuple[str, list[tuple[JsonObject, Seen]]]],
+) -> bool:
+    """True when some read answers otherwise after a write than before."""
+    tables = {change.table for change in written.changes}
+    near = sorted(reads, key=lambda item: blueprint.tools[item[0]].entity not in tables)
+    for name, calls in near:
+        for arguments, before in calls[:_SEEN]:
+            after = prober.call(name, arguments, written.state)
+            if after.envelope != before.envelope:
+                return True
+        for arguments in _of_new_rows(blueprint, name, written, calls):
+            after = prober.call(name, arguments, written.state)
+            if after.envelope != prober.call(name, arguments).envelope:
+                return True
+    return False
+
+
+def _of_new_rows(
+    blueprint: Blueprint, name: str, written: Seen, calls: list[tuple[JsonObject, Seen]]
+) -> Iterator[JsonObject]:
+    """Yield the arguments by which a read names a row that was written."""
+    for binding in bindings_of(blueprint, blueprint.tools[name]):
+        for change in written.changes[:2]:
+            row = change.after or change.before or FrozenDict()
+            if change.table != binding.table:
+                continue
+            given = {
+                pair.path[0]: [row[pair.column]] if pair.is_list else row[pair.column]
+                for pair in binding.pairs
+                if len(pair.path) == 1 and row.get(pair.column) is not None
+            }
+            arguments = calls[0][0]
+            yield FrozenDict(
+                {**arguments, **{key: item for key, item in given.items() if key in arguments}}
+            )
+
+
+def _told(
+    answered: Mapping[str, list[tuple[JsonObject, Seen]]], tools: Mapping[str, ToolBlueprint]
+) -> Iterator[Any]:
+    """Yield the values that lists, searches and creates show and that nobody had to give them."""
+    for name, calls in answered.items():
+        if tools[name].operation not in _TELLING:
+            continue
+        for arguments, seen in calls:
+            given = {value for value in arguments.values() if isinstance(value, (str, int))}
+            for item in shown_objects(seen.data):
+                for value in item.values():
+                    if isinstance(value, (str, int)) and value not in given:
+                        yield value
+
+
+def _ids(prober: Prober, blueprint: Blueprint, name: str) -> Iterator[tuple[str, set[Any]]]:
+    """Yield the required arguments that name one row, with the values that do."""
+    required = frozenset(prober.spec.tools[name].input_schema.get("required") or ())
+    for binding in bindings_of(blueprint, blueprint.tools[name]):
+        if not binding.is_one:
+            continue
+        rows = prober.rows(binding.table).values()
+        for pair in binding.pairs:
+            if len(pair.path) == 1 and pair.path[0] in required:
+                held = {row.get(pair.column) for row in rows}
+                yield pair.path[0], {item for item in held if isinstance(item, (str, int))}
+
+
+def _num_informative(arguments: JsonObject, seen: Seen) -> int:
+    """Count fields that say more than id, name and date, and that were not given."""
+    return max((_num_in(item, arguments) for item in shown_objects(seen.data)), default=0)
+
+
+def _num_in(item: Mapping[str, Any], arguments: JsonObject) -> int:
+    count = 0
+    for name, value in item.items():
+        word = snake(name)
+        is_plain = word in words("plain_fields") or word.rpartition("_")[2] in words("key_ends")
+        is_empty = value is None or value in ((), "", {})
+        if not is_plain and not is_empty and name not in arguments:
+            count += 1
+    return count

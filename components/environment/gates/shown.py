@@ -1,0 +1,113 @@
+"""Rows in answers: which row of a table an object in an answer shows, and what arguments mean.
+
+Owns the matching of names and values that the state laws share. A match is by name and value alone,
+whatever expression put the object there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.environment.names import is_id_of, singular, snake, strip_noun
+from components.environment.values import same
+from components.records.frozen import JsonObject
+
+_RENAMES = ("new_", "updated_", "target_", "to_")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A table as the laws see it."""
+
+    table: str
+    key: str
+    names: frozenset[str]
+
+    def find(self, argument: str) -> str | None:
+        """Return the column that an argument's name means, or None."""
+        word = snake(argument)
+        wanted = {form for plain in (word, strip_noun(word, self.table)) for form in _forms(plain)}
+        exact = [name for name in sorted(self.names) if name == argument]
+        found = exact or [name for name in sorted(self.names) if snake(name) in wanted]
+        if not found and is_id_of(word, self.table):
+            found = [name for name in ("id", self.key) if name in self.names]
+        return found[0] if found else None
+
+
+def _forms(word: str) -> Iterator[str]:
+    yield word
+    yield singular(word)
+    for start in _RENAMES:
+        if word.startswith(start):
+            yield word[len(start) :]
+
+
+def shown_lists(data: Any) -> list[tuple[Any, ...]]:
+    """Return the lists of objects at the top of an answer."""
+    parts = data.values() if isinstance(data, Mapping) else (data,)
+    return [
+        tuple(part)
+        for part in parts
+        if isinstance(part, (list, tuple)) and all(isinstance(item, Mapping) for item in part)
+    ]
+
+
+def shown_objects(data: Any) -> list[Mapping[str, Any]]:
+    """Return the objects at the top of an answer, and those in its lists."""
+    parts = list(data.values()) if isinstance(data, Mapping) else [data]
+    found: list[Mapping[str, Any]] = [part for part in parts if isinstance(part, Mapping)]
+    for items in shown_lists(data):
+        found.extend(items)
+    return found
+
+
+def shared(item: Mapping[str, Any], columns: Columns, but: Iterable[str] = ()) -> list[str]:
+    """Return the fields of an object that are columns; empty where it hardly looks like a row."""
+    found = sorted((set(item) & columns.names) - set(but))
+    return found if len(found) >= 2 and 2 * len(found) >= len(item) else []
+
+
+def row_shown(
+    item: Mapping[str, Any], fields: list[str], rows: Mapping[str, JsonObject], key: str
+) -> JsonObject | None:
+    """Return the row that an object shows in all these fields, or None."""
+    row_id = item.get(key)
+    own = rows.get(row_id) if isinstance(row_id, str) else None
+    if own is not None:
+        return own if _agrees(item, fields, own) else None
+    return next((row for row in rows.values() if _agrees(item, fields, row)), None)
+
+
+def _agrees(item: Mapping[str, Any], fields: list[str], row: Mapping[str, Any]) -> bool:
+    return all(same(item[name], row.get(name)) for name in fields)
+
+
+def given_values(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of every argument, and of what an object among them holds."""
+    for name, value in arguments.items():
+        yield name, value
+        if isinstance(value, Mapping):
+            yield from value.items()
+
+
+def fits_filter(held: Any, wanted: Any) -> bool:
+    """True when a row's value fits what a filter asks for, read as kindly as names allow."""
+    if isinstance(wanted, (list, tuple)):
+        return any(fits_filter(held, item) for item in wanted)
+    if isinstance(held, (list, tuple)):
+        return any(fits_filter(item, wanted) for item in held)
+    if isinstance(held, str) and isinstance(wanted, str):
+        return wanted.lower() in held.lower()
+    return same(held, wanted)
+
+
+def is_kin(held: Any, wanted: Any) -> bool:
+    """True when two values are of one JSON kind, so that they can be compared at all."""
+    if isinstance(wanted, (list, tuple)):
+        return all(is_kin(held, item) for item in wanted) and not isinstance(held, Mapping)
+    if isinstance(held, (list, tuple)):
+        return all(is_kin(item, wanted) for item in held)
+    kinds = (bool, str, (int, float), Mapping)
+    return any(isinstance(held, kind) and isinstance(wanted, kind) for kind in kinds)

@@ -1,0 +1,112 @@
+"""What each parameter of a tool is for, once its operation is known.
+
+Owns the order in which parameters are told apart: paging, sorting, secrets and format by name and
+type first, identifiers by the classifier's probability, queries and dates by the operation, and
+what is left is a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from components.environment.reading.entities import key_noun
+from components.environment.reading.features import ToolView, words_of_roles
+from components.environment.reading.params import Param
+from components.environment.reading.records import Role
+from components.records.blueprint import Operation
+
+_READS = (Operation.GET, Operation.LIST, Operation.SEARCH)
+_STORE = frozenset(Operation) - {Operation.COMPUTE, Operation.EXTERNAL}
+_ADDS = (Operation.CREATE, Operation.APPEND, Operation.LIST, Operation.SEARCH)
+_NUMERIC = ("integer", "number", "string", "")
+_PAGING = {
+    "limit": Role.LIMIT,
+    "offset": Role.OFFSET,
+    "page": Role.PAGE,
+    "cursor": Role.CURSOR,
+    "sort_by": Role.SORT_BY,
+    "sort_order": Role.SORT_ORDER,
+}
+
+
+def assign_roles(
+    view: ToolView,
+    operation: Operation,
+    entity: str | None,
+    likely: Sequence[float],
+    threshold: float,
+) -> dict[str, Role]:
+    """Return the role of each top-level parameter, in the order of the schema.
+
+    Args:
+        likely: probability of each parameter that it picks an existing record.
+        threshold: from which probability it does.
+    """
+    roles: dict[str, Role] = {}
+    picks: list[Param] = []
+    for param, kind, chance in zip(view.params, view.kinds, likely, strict=True):
+        plain = _plain_role(param, kind, operation)
+        if plain is None and chance >= threshold and operation is not Operation.COMPUTE:
+            picks.append(param)
+            continue
+        roles[param.name] = plain or _other_role(param, kind, operation)
+    for param in picks:
+        roles[param.name] = _pick_role(param, picks, operation, entity)
+    return {param.name: roles[param.name] for param in view.params}
+
+
+def _plain_role(param: Param, kind: str, operation: Operation) -> Role | None:
+    """Return a role that the name and type give alone, or None."""
+    if kind == "auth":
+        return Role.AUTH
+    is_read = operation in _READS or operation is Operation.EXTERNAL
+    if kind in _PAGING and is_read and not (kind == "limit" and param.type not in _NUMERIC):
+        return _PAGING[kind]
+    return None
+
+
+def _other_role(param: Param, kind: str, operation: Operation) -> Role:
+    """Return the role of a parameter that picks no record of the tool's own."""
+    is_read = operation in _READS or operation is Operation.EXTERNAL
+    if kind == "control":
+        return Role.CONTROL
+    if is_read:
+        if kind == "query" and param.type in ("string", "array", ""):
+            return Role.QUERY
+        if kind == "format":
+            return Role.FORMAT
+        if kind == "select":
+            return Role.SELECT
+    if kind in ("from", "to") and (is_read or param.words[-1:] != (kind,)):
+        return Role.FROM if kind == "from" else Role.TO
+    if operation is Operation.TRANSITION and param.snake in words_of_roles("state"):
+        return Role.STATE
+    if operation in _STORE and not is_read:
+        if param.type == "array" and (param.item_type == "object" or param.inner):
+            return Role.BATCH
+        if param.type == "object" and operation in (Operation.UPDATE, Operation.CREATE):
+            return Role.CHANGES if param.snake in words_of_roles("changes") else Role.VALUE
+    if kind == "id" and operation is not Operation.COMPUTE:
+        return Role.REFERENCE
+    return Role.VALUE
+
+
+def _pick_role(
+    param: Param, picks: Sequence[Param], operation: Operation, entity: str | None
+) -> Role:
+    """Tell the record acted on from the one it stands under."""
+    if operation in _ADDS:
+        return Role.PARENT
+    needed = [other for other in picks if other.is_required] or list(picks)
+    if len(needed) == 1:
+        return Role.IDENTIFIER if param in needed else Role.PARENT
+    own = [other for other in needed if _names(other, entity)]
+    if own:
+        return Role.IDENTIFIER if param in own else Role.PARENT
+    return Role.IDENTIFIER if param is needed[-1] else Role.PARENT
+
+
+def _names(param: Param, entity: str | None) -> bool:
+    noun = key_noun(param)
+    head = (entity or "").split("_")[-1]
+    return bool(noun) and (noun == entity or noun.split("_")[-1] == head)

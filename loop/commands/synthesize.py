@@ -1,0 +1,96 @@
+"""Make services of specifications: read, compile, seed and gate them, and say what came of each.
+
+    python -m loop synthesize 'environment.sources=[{kind: jsonl, path: specs.jsonl}]' out=services
+    python -m loop synthesize environment.mcp_config=mcp.json
+
+With `out`, each service is a folder: its spec, blueprint, seed and card, and what decided on each
+of its tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import sys
+from pathlib import Path
+
+from components.environment.sources.config import McpConfigSource
+from components.environment.sources.listed import ListedServer
+from components.environment.sources.read import read_sources
+from components.errors import ConfigError
+from components.records.base import to_json
+from loop.compute.pool import open_pool
+from loop.config import STORE_FOLDER, SynthesizeConfig
+from loop.console import Console
+from loop.ledger_files import pretty_json, write_file
+from loop.plain_page import Page
+from loop.synthesis.cache import FOLDER as SERVICES
+from loop.synthesis.cache import Compilations
+from loop.synthesis.compiled import CompiledSpec
+from loop.synthesis.run import synthesize
+
+
+def main(config: SynthesizeConfig) -> None:
+    """Compile every server of the sources, show a table, and write the services where asked."""
+    settings = config.environment
+    sources = list(settings.sources)
+    if settings.mcp_config is not None:
+        sources.append(McpConfigSource(path=settings.mcp_config))
+    if not sources:
+        raise ConfigError(
+            "synthesize needs a source; set environment.mcp_config=mcp.json or "
+            "'environment.sources=[{kind: jsonl, path: specs.jsonl}]'"
+        )
+    console = Console(sys.stderr)
+    day = datetime.date.today().isoformat()
+    listed = asyncio.run(read_sources(sources, settings.timeout_seconds, date=day))
+    specs = [server.spec for server in listed if server.spec is not None]
+    cache = Compilations(Path(config.runs_dir) / STORE_FOLDER / SERVICES)
+    with open_pool(config.compute, console.line) as pool:
+        made = synthesize(specs, cache, pool, lambda n, of: console.progress("services", n, of))
+    by_name = {service.spec.service: service for service in made.services}
+    if config.out is not None:
+        for server in listed:
+            if server.spec is not None:
+                _write(Path(config.out), server, by_name[server.spec.service])
+    print(_table(listed, by_name).text())
+    if config.out is not None:
+        print(config.out)
+
+
+def _write(folder: Path, server: ListedServer, service: CompiledSpec) -> None:
+    name = service.spec.service
+    parts = {
+        "spec": to_json(service.spec),
+        "blueprint": to_json(service.blueprint),
+        "seed": to_json(service.seed),
+        "card": None if server.card is None else to_json(server.card),
+        "tools": {tool: service.why.get(tool, "") for tool in sorted(service.spec.tools)},
+    }
+    for part, body in parts.items():
+        if body is not None:
+            write_file(folder / name / f"{part}.json", pretty_json(body), point="service")
+
+
+def _table(listed: tuple[ListedServer, ...], services: dict[str, CompiledSpec]) -> Page:
+    page = Page()
+    rows = [("service", "tools", "kept", "simulated", "quarantined", "")]
+    for server in listed:
+        if server.spec is None:
+            rows.append((server.name, "-", "-", "-", "-", server.error))
+            continue
+        service = services[server.spec.service]
+        tools = service.blueprint.tools.values()
+        simulated = sum(tool.simulated for tool in tools)
+        rows.append(
+            (
+                service.spec.service,
+                str(len(service.spec.tools)),
+                str(len(tools) - simulated),
+                str(simulated),
+                str(len(service.blueprint.quarantined)),
+                "" if service.admitted else f"not admitted: {service.reason}",
+            )
+        )
+    page.table(rows)
+    return page
