@@ -13,6 +13,7 @@ from components.environment.catalog_loader import (
     load_reactions,
     load_service,
 )
+from components.environment.config import EnvironmentConfig
 from components.environment.gates.run import admit_service
 from components.environment.sources.config import McpConfigSource, Source, ToolsListSource
 from components.environment.sources.listed import ListedServer
@@ -27,10 +28,9 @@ from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
 from loop.compute.config import LocalComputeConfig
 from loop.compute.pool import open_pool
-from loop.config import STORE_FOLDER, RunConfig
+from loop.config import RunConfig
 from loop.console import Console
 from loop.policy.check import check_policy
-from loop.synthesis.cache import FOLDER as SERVICES
 from loop.synthesis.cache import Compilations
 from loop.synthesis.run import synthesize
 from loop.verbs import nearest
@@ -198,9 +198,7 @@ def _compiled(
     config: RunConfig, console: Console, refused: dict[str, str], recorded: dict[str, Any]
 ) -> list[Candidate]:
     settings = config.environment
-    sources = list(settings.sources)
-    if settings.mcp_config is not None:
-        sources.append(mcp_source(settings.mcp_config))
+    sources = sources_of(settings)
     if not sources:
         return []
     listed = asyncio.run(read_sources(sources, settings.timeout_seconds, date=_NO_DATE))
@@ -220,7 +218,7 @@ def _compiled(
         else:
             taken.add(server.spec.service)
             specs.append(server.spec)
-    cache = Compilations(Path(config.runs_dir) / STORE_FOLDER / SERVICES)
+    cache = Compilations(config.runs_dir)
     with open_pool(LocalComputeConfig(kind="local"), console.line) as pool:
         made = synthesize(specs, cache, pool, lambda _n, _of: None)
     for service in made.services:
@@ -235,11 +233,14 @@ def _compiled(
     ]
 
 
-def mcp_source(path: str) -> Source:
-    """Return the source that `environment.mcp_config` names: servers, or saved listings."""
-    if read_recorded_listings(Path(path)) is not None:
-        return ToolsListSource(path=path)
-    return McpConfigSource(path=path)
+def sources_of(settings: EnvironmentConfig) -> list[Source]:
+    """Return every source that a configuration names, what `mcp_config` names last."""
+    path = settings.mcp_config
+    if path is None:
+        return list(settings.sources)
+    is_saved = read_recorded_listings(Path(path)) is not None
+    last = ToolsListSource(path=path) if is_saved else McpConfigSource(path=path)
+    return [*settings.sources, last]
 
 
 def _recorded(

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 
 from components.environment.names import singular, snake
-from components.environment.sources.listing import resolve_pointer
+from components.environment.sources.references import resolve_pointer
 from components.records.blueprint import FieldType
 from components.records.frozen import FrozenDict, freeze, thaw
 from components.records.spec import ToolSpec

@@ -14,7 +14,7 @@ from components.environment.state import WorldState
 from components.environment.world import World
 from components.evaluator.equivalence import canonical_value
 from components.records.blueprint import EntityBlueprint
-from components.records.frozen import content_hash
+from components.records.frozen import content_hash, texts_in
 from components.records.rubric import Equivalence
 
 NORM = Equivalence()
@@ -78,12 +78,12 @@ class CreatedRows:
     def is_comparable(self, value: Any) -> bool:
         """Return whether no text in the value has a generated id inside it: no run repeats it."""
         return not any(
-            row_id in text and row_id != text for text in _texts(value) for row_id in self._by_id
+            row_id in text and row_id != text for text in texts_in(value) for row_id in self._by_id
         )
 
     def mentions(self, value: Any) -> bool:
         """Return whether a value is, or holds, a generated id."""
-        return any(row_id in text for text in _texts(value) for row_id in self._by_id)
+        return any(row_id in text for text in texts_in(value) for row_id in self._by_id)
 
     def linked(self, value: Any) -> Any:
         """Return the value with the id of each created row replaced by its `Link`."""
@@ -177,14 +177,3 @@ def links_in(value: Any) -> Iterator[Place]:
     elif isinstance(value, (dict, tuple)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from links_in(item)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item)

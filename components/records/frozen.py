@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NoReturn, TypeVar, get_args
 
 from pydantic import AfterValidator, GetCoreSchemaHandler
@@ -78,6 +78,18 @@ def thaw(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [thaw(item) for item in value]
     return value
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON value, those of objects by their keys' order; keys are none."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from texts_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from texts_in(item)
 
 
 def canonical_json(value: Any) -> bytes:

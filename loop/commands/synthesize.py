@@ -14,17 +14,16 @@ import datetime
 import sys
 from pathlib import Path
 
-from components.environment.sources.config import McpConfigSource
 from components.environment.sources.listed import ListedServer
 from components.environment.sources.read import read_sources
 from components.errors import ConfigError
 from components.records.base import to_json
 from loop.compute.pool import open_pool
-from loop.config import STORE_FOLDER, SynthesizeConfig
+from loop.config import SynthesizeConfig
 from loop.console import Console
 from loop.ledger_files import pretty_json, write_file
 from loop.plain_page import Page
-from loop.synthesis.cache import FOLDER as SERVICES
+from loop.services import sources_of
 from loop.synthesis.cache import Compilations
 from loop.synthesis.compiled import CompiledSpec
 from loop.synthesis.run import synthesize
@@ -33,9 +32,7 @@ from loop.synthesis.run import synthesize
 def main(config: SynthesizeConfig) -> None:
     """Compile every server of the sources, show a table, and write the services where asked."""
     settings = config.environment
-    sources = list(settings.sources)
-    if settings.mcp_config is not None:
-        sources.append(McpConfigSource(path=settings.mcp_config))
+    sources = sources_of(settings)
     if not sources:
         raise ConfigError(
             "synthesize needs a source; set environment.mcp_config=mcp.json or "
@@ -45,7 +42,7 @@ def main(config: SynthesizeConfig) -> None:
     day = datetime.date.today().isoformat()
     listed = asyncio.run(read_sources(sources, settings.timeout_seconds, date=day))
     specs = [server.spec for server in listed if server.spec is not None]
-    cache = Compilations(Path(config.runs_dir) / STORE_FOLDER / SERVICES)
+    cache = Compilations(config.runs_dir)
     with open_pool(config.compute, console.line) as pool:
         made = synthesize(specs, cache, pool, lambda n, of: console.progress("services", n, of))
     by_name = {service.spec.service: service for service in made.services}

@@ -10,19 +10,20 @@ from pydantic import ValidationError
 
 from components.records.base import to_json
 from components.records.frozen import canonical_json
+from loop.config import STORE_FOLDER
 from loop.ledger_files import write_file
 from loop.synthesis.compiled import CompiledSpec
 
-FOLDER = "services"
+_FOLDER = "services"
 """Folder of the cache under `runs_dir/store`."""
 
 
 class Compilations:
-    """The compilations under one folder. Several processes may read and write at the same time."""
+    """The compilations of all runs. Several processes may read and write at the same time."""
 
-    def __init__(self, folder: Path) -> None:
-        """Args: folder: appears with the first of them."""
-        self._folder = folder
+    def __init__(self, runs_dir: str) -> None:
+        """Args: runs_dir: folder of all runs; the cache's own appears with the first of them."""
+        self._folder = Path(runs_dir) / STORE_FOLDER / _FOLDER
 
     def get(self, key: str) -> CompiledSpec | None:
         """Return the compilation of this name; None where there is none, or a damaged one."""

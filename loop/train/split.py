@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
 
 from components.environment.identity import Same
 from components.records.blueprint import FieldType
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, texts_in
 from components.records.system import Environment
 from components.records.task import Certificate, Task
 
@@ -83,8 +82,8 @@ def entities_of(environment: Environment, task: Task, certificate: Certificate) 
     names, rows = _names_of(Same(environment)), _entities_of_rows(Same(environment))
     texts = [task.instruction]
     for record in certificate.gold_run.values():
-        texts += _texts(record.arguments)
-    texts += _texts(certificate.gold_answer)
+        texts += texts_in(record.arguments)
+    texts += texts_in(certificate.gold_answer)
     found = {entity for text in texts for entity in named_in(names, text)}
     for record in certificate.gold_run.values():
         for change in record.changes:
@@ -120,17 +119,6 @@ def named_in(names: Names, text: str) -> Iterator[str]:
 def _is_drawn(what: str, name: str, one_in: int) -> bool:
     digest = hashlib.sha256(f"{_SALT}:{what}:{name}".encode()).digest()
     return int.from_bytes(digest[:4], "big") % one_in == 0
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, Iterable):
-        for item in value:
-            yield from _texts(item)
 
 
 @lru_cache(maxsize=8)

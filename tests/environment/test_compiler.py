@@ -17,7 +17,8 @@ from components.environment.engine import execute
 from components.environment.gates.run import admit_service
 from components.environment.names import plural, singular, tokens
 from components.environment.seeds.sample_values import SchemaSampler
-from components.environment.sources.listing import service_name, spec_from_listing
+from components.environment.sources.listing import spec_from_listing
+from components.environment.sources.names import service_name
 from components.environment.state import rows_of
 from components.environment.world import World, build_service_world
 from components.errors import SpecError

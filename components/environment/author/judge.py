@@ -12,29 +12,19 @@ from typing import Any
 
 from components.environment.author.records import Tally, WrittenTest
 from components.environment.author.trials import try_test
-from components.environment.gates.adversarial import run_adversarial
-from components.environment.gates.documentation import run_documentation
-from components.environment.gates.laws import run_laws
-from components.environment.gates.probe import GateFailure, Prober, offered
-from components.environment.gates.self_tests import run_self_tests
+from components.environment.gates.probe import Prober, offered
+from components.environment.gates.run import quarantine, run_gates
 from components.environment.service import Answer, CompiledTool, Refusal
 from components.environment.state import Table
 from components.environment.world import World
 from components.errors import SynthesisError, boundary
-from components.records.blueprint import Blueprint, Operation, Quarantine, QuarantineReason
+from components.records.blueprint import Blueprint
 from components.records.calls import ErrorCode
-from components.records.frozen import FrozenDict
 from components.records.spec import ServiceSpec
 
 _MAX_WAITS = 2
 """Calls of one tool that may end at their deadline before it is not called any more."""
 _MAX_PROBLEMS = 60
-_REASONS = {
-    "self": QuarantineReason.FAILED_SELF_TEST,
-    "adversarial": QuarantineReason.FAILED_ADVERSARIAL,
-    "documentation": QuarantineReason.FAILED_DOCUMENTATION,
-    "law": QuarantineReason.FAILED_STATE_LAW,
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,10 +57,7 @@ def judge_world(
     patient = _impatient(world, spec.service)
     prober = Prober(spec=spec, world=patient, tools=offered(spec, patient))
     with boundary(SynthesisError, f"gates of {spec.service}"):
-        variants = run_self_tests(prober, shape)
-        run_adversarial(prober)
-        run_documentation(prober, variants, _apart(shape))
-        run_laws(prober, shape, variants)
+        run_gates(prober, shape)
     own_problems = _problems(patient, spec.service, own)
     other_problems = _problems(patient, spec.service, adversarial)
     failed = prober.failed()
@@ -90,33 +77,11 @@ def judge_world(
         adversarial_total=len(adversarial),
         problems=tuple([*told, *own_problems, *other_problems][:_MAX_PROBLEMS]),
     )
-    return Judged(tally, _quarantined(shape, prober.failures))
-
-
-def _apart(shape: Blueprint) -> frozenset[str]:
-    """Return the tools that are about no record, as the gates of admission see them."""
-    return frozenset(
-        name
-        for name, tool in shape.tools.items()
-        if tool.simulated or (tool.operation is Operation.COMPUTE and not tool.effects)
-    )
+    return Judged(tally, quarantine(shape, prober.failures))
 
 
 def _problems(world: World, service: str, tests: tuple[WrittenTest, ...]) -> list[str]:
     return [problem for test in tests if (problem := try_test(world, service, test))]
-
-
-def _quarantined(shape: Blueprint, failures: list[GateFailure]) -> Blueprint:
-    tools, quarantined = dict(shape.tools), dict(shape.quarantined)
-    for item in failures:
-        if item.tool in tools:
-            del tools[item.tool]
-            detail = f"{item.rule}: expected {item.expected}; {item.came}"[:400]
-            reason = _REASONS.get(item.gate, QuarantineReason.FAILED_SELF_TEST)
-            quarantined[item.tool] = Quarantine(reason=reason, detail=detail)
-    return shape.model_copy(
-        update={"tools": FrozenDict(tools), "quarantined": FrozenDict(quarantined)}
-    )
 
 
 def _impatient(world: World, service: str) -> World:

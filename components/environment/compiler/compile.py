@@ -20,7 +20,7 @@ from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.tables import Table, Unclear, find_tables, settings_of
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
-from components.environment.params import SchemaProblem
+from components.environment.params import Param, SchemaProblem, read_params
 from components.environment.reading.read import read_spec
 from components.environment.reading.records import ToolReading
 from components.environment.service import compile_service
@@ -34,7 +34,7 @@ from components.records.blueprint import (
     ToolBlueprint,
 )
 from components.records.frozen import FrozenDict
-from components.records.spec import ServiceSpec, ToolSpec
+from components.records.spec import ServiceSpec
 
 _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE, Operation.DELETE})
@@ -102,9 +102,15 @@ def _tools(
 ) -> dict[str, Tool]:
     """Return the tools that can be records of a store; the others go to `quarantined`."""
     tools: dict[str, Tool] = {}
-    groups: dict[str | None, list[ToolSpec]] = {}
+    params: dict[str, Mapping[str, Param]] = {}
+    problems: dict[str, SchemaProblem] = {}
+    groups: dict[str | None, list[Mapping[str, Param]]] = {}
     for name, tool in sorted(spec.tools.items()):
-        groups.setdefault(readings[name].entity, []).append(tool)
+        try:
+            params[name] = read_params(tool)
+        except SchemaProblem as problem:
+            problems[name] = problem
+        groups.setdefault(readings[name].entity, []).append(params.get(name, {}))
     flat = {entity: flat_names(group) for entity, group in groups.items()}
     for name, tool in sorted(spec.tools.items()):
         reading = readings[name]
@@ -112,14 +118,12 @@ def _tools(
             told = reading.why[0] if reading.why else "its name and description say so"
             detail = f"its answer depends on a world outside: {told}"
             quarantined[name] = _quarantine(detail, QuarantineReason.EXTERNAL)
+        elif name in problems:
+            quarantined[name] = _quarantine(
+                f"it {problems[name]}", QuarantineReason.UNSUPPORTED_SCHEMA
+            )
         else:
-            try:
-                read = read_tool(tool, reading, flat[reading.entity])
-            except SchemaProblem as problem:
-                quarantined[name] = _quarantine(
-                    f"it {problem}", QuarantineReason.UNSUPPORTED_SCHEMA
-                )
-                continue
+            read = read_tool(tool, reading, params[name], flat[reading.entity])
             if reading.entity is None and reading.operation is not Operation.COMPUTE:
                 read = Tool(
                     spec=tool,

@@ -13,12 +13,9 @@ from typing import Any
 from components.environment.names import is_id_of, snake
 from components.environment.params import (
     Param,
-    SchemaProblem,
     is_storable,
-    read_params,
 )
 from components.environment.reading.records import Role, ToolReading
-from components.records.frozen import FrozenDict
 from components.records.spec import ToolSpec
 
 _WRAPPERS = frozenset(
@@ -103,19 +100,19 @@ class Tool:
         return tuple(item for item in self.inputs if item.role not in NO_DATA)
 
 
-def read_tool(spec: ToolSpec, reading: ToolReading, flat: frozenset[str]) -> Tool:
+def read_tool(
+    spec: ToolSpec, reading: ToolReading, params: Mapping[str, Param], flat: frozenset[str]
+) -> Tool:
     """Return a tool with its inputs.
 
     Args:
         spec: the tool.
         reading: what it is taken for.
+        params: its parameters, as `read_params` gives them.
         flat: names in snake_case of objects of changes whose parts are inputs of their own (see
             `flat_names`); any other object is one value.
-
-    Raises:
-        SchemaProblem: its schema cannot be honoured.
     """
-    return Tool(spec=spec, reading=reading, inputs=tuple(_inputs(spec, reading, flat)))
+    return Tool(spec=spec, reading=reading, inputs=tuple(_inputs(reading, params, flat)))
 
 
 def with_values(tool: Tool) -> Tool:
@@ -127,15 +124,15 @@ def with_values(tool: Tool) -> Tool:
     return replace(tool, inputs=inputs)
 
 
-def flat_names(specs: Sequence[ToolSpec]) -> frozenset[str]:
+def flat_names(tools: Sequence[Mapping[str, Param]]) -> frozenset[str]:
     """Return which objects of changes hold columns: those whose parts other tools take beside each
     other, in every tool that has such an object.
 
     Args:
-        specs: all tools of one entity.
+        tools: the parameters of all tools of one entity.
     """
     held: dict[str, list[bool]] = {}
-    params = [_plain_params(spec) for spec in specs]
+    params = [_unwrapped(own) for own in tools]
     for number, own in enumerate(params):
         spoken = {
             param.word
@@ -150,17 +147,14 @@ def flat_names(specs: Sequence[ToolSpec]) -> frozenset[str]:
     return frozenset(word for word, found in held.items() if all(found))
 
 
-def _plain_params(spec: ToolSpec) -> Mapping[str, Param]:
-    try:
-        params = read_params(spec)
-    except SchemaProblem:
-        return {}
+def _unwrapped(params: Mapping[str, Param]) -> Mapping[str, Param]:
     wrapper = _wrapper(params)
     return params if wrapper is None else wrapper.properties
 
 
-def _inputs(spec: ToolSpec, reading: ToolReading, flat: frozenset[str]) -> Iterator[Input]:
-    params = read_params(spec)
+def _inputs(
+    reading: ToolReading, params: Mapping[str, Param], flat: frozenset[str]
+) -> Iterator[Input]:
     wrapper = _wrapper(params)
     if wrapper is not None:
         for name, param in wrapper.properties.items():
@@ -217,6 +211,3 @@ def styled(name: str, style: str) -> str:
         return name
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
-
-
-Reasons = FrozenDict[str, str]

@@ -25,7 +25,7 @@ from components.environment.gates.variants import Variants, is_documented
 from components.environment.names import singular, snake, tokens
 from components.environment.state import Table
 from components.records.calls import RowChange
-from components.records.frozen import FrozenDict, JsonObject, canonical_json
+from components.records.frozen import FrozenDict, JsonObject, canonical_json, texts_in
 
 GATE = "documentation"
 _CALLS = 12
@@ -277,17 +277,6 @@ def _given(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item)
-
-
 def _holds_what_is_given(prober: Prober, promise: Promise, writes: Answered) -> None:
     """Of the required texts that a write is given, some row holds one afterwards."""
     required = _required(prober.spec.tools[promise.tool])
@@ -301,7 +290,7 @@ def _holds_what_is_given(prober: Prober, promise: Promise, writes: Answered) -> 
         if not given:
             continue
         asked = True
-        held = {text for change in own_changes(seen) for text in _texts(change.after)}
+        held = {text for change in own_changes(seen) for text in texts_in(change.after)}
         if any(text in other for text in given for other in held):
             return
     if asked:
@@ -322,7 +311,7 @@ def _only_what_is_given(prober: Prober, promise: Promise, writes: Answered) -> N
                 if value == before.get(name):
                     continue
                 if canonical_json(value) in whole or any(
-                    text in other for text in texts for other in _texts(value)
+                    text in other for text in texts for other in texts_in(value)
                 ):
                     continue
                 if isinstance(value, (tuple, Mapping, bool, int, float)):

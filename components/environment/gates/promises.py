@@ -313,10 +313,6 @@ def scalar_kind(schema: Any) -> str:
     return "integer" if kind in ("integer", "number") else ""
 
 
-def _key_ends() -> frozenset[str]:
-    return words("key_ends")
-
-
 def _keys(tool: ToolSpec, family: Family, nouns: list[str], *, is_one: bool) -> tuple[str, ...]:
     """Return the required parameters that plainly name the record that the tool acts on."""
     if family in (Family.MAKE, Family.LIST, Family.SEARCH, Family.UNSAID):

@@ -6,6 +6,7 @@ gate that it failed, and a service with too little left is not admitted. It repa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from components.environment.gates.adversarial import run_adversarial
@@ -23,7 +24,7 @@ from components.records.blueprint import (
     QuarantineReason,
     SeedData,
 )
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, JsonObject
 from components.records.spec import ServiceSpec
 
 MIN_TOOLS = 3
@@ -70,12 +71,9 @@ def admit_service(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData) -> Ad
             blueprint=blueprint, tests_run=0, failures=(), admitted=False, reason=str(error)
         )
     prober = Prober(spec=spec, world=world, tools=offered(spec, world), failures=broken)
-    variants = run_self_tests(prober, working)
-    run_adversarial(prober)
-    run_documentation(prober, variants, _apart(working))
-    run_laws(prober, working, variants)
+    variants = run_gates(prober, working)
     failures = tuple(sorted(prober.failures, key=lambda item: (item.tool, item.gate, item.rule)))
-    judged = _quarantine(blueprint, failures)
+    judged = quarantine(blueprint, failures)
     reason = _reason(judged, failures)
     return Admission(
         blueprint=judged,
@@ -85,6 +83,19 @@ def admit_service(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData) -> Ad
         reason=reason,
         marks=mark_service(prober, working, variants),
     )
+
+
+def run_gates(prober: Prober, blueprint: Blueprint) -> dict[str, list[JsonObject]]:
+    """Run the gates in their order on a service that compiles; failures are the prober's.
+
+    Returns:
+        Tool -> the arguments that it was called with.
+    """
+    variants = run_self_tests(prober, blueprint)
+    run_adversarial(prober)
+    run_documentation(prober, variants, _apart(blueprint))
+    run_laws(prober, blueprint, variants)
+    return variants
 
 
 def _apart(blueprint: Blueprint) -> frozenset[str]:
@@ -131,7 +142,8 @@ def _compiling_part(
     return build_service_world(spec, part, seed, GATE_NOW), part, failures
 
 
-def _quarantine(blueprint: Blueprint, failures: tuple[GateFailure, ...]) -> Blueprint:
+def quarantine(blueprint: Blueprint, failures: Sequence[GateFailure]) -> Blueprint:
+    """Return a blueprint without the tools that failed, each under the first gate it failed."""
     tools, quarantined = dict(blueprint.tools), dict(blueprint.quarantined)
     for gate in _REASONS:
         for failure in failures:

@@ -31,7 +31,7 @@ from components.environment.names import snake
 from components.environment.state import WorldState, row_of
 from components.environment.world import make_row
 from components.records.calls import ErrorCode, RowChange
-from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze, thaw
+from components.records.frozen import FrozenDict, JsonObject, canonical_json, freeze, texts_in, thaw
 from components.records.spec import RowRef, ToolSpec, WrittenEffect, WrittenReturn
 
 GATE = "adversarial"
@@ -448,22 +448,11 @@ def _given(condition: Any) -> Iterator[str]:
 def _literals(tool: ToolSpec) -> Iterator[str]:
     """Texts that the documentation's expressions compare with."""
     for rule in tool.rules.values():
-        yield from (text for text in _texts_in(rule.requires) if not text.startswith("$"))
+        yield from (text for text in texts_in(rule.requires) if not text.startswith("$"))
 
 
 def _fields_of(condition: Any, label: str) -> frozenset[str]:
     """Fields of a named row that a condition speaks of."""
     start = f"${label}."
-    texts = [text for text in _texts_in(condition) if text.startswith(start)]
+    texts = [text for text in texts_in(condition) if text.startswith(start)]
     return frozenset(text[len(start) :].partition(".")[0] for text in texts)
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts_in(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts_in(item)

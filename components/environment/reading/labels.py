@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from components.environment.reading.words import text_words
-from components.environment.sources.listing import service_name, spec_from_listing
+from components.environment.sources.listing import spec_from_listing
+from components.environment.sources.names import service_name
 from components.errors import SpecError
 from components.records.spec import ServiceSpec
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.environment.reading.words import singular, tokens
-from components.environment.sources.listing import resolve_pointer
+from components.environment.sources.references import resolve_pointer
 from components.records.spec import ToolSpec
 
 _MAX_HOPS = 6

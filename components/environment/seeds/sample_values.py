@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.sources.listing import resolve_pointer
+from components.environment.sources.references import resolve_pointer
 
 MAX_DEPTH = 6
 _WORDS = (

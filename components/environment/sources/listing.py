@@ -13,14 +13,11 @@ from typing import Any
 
 import jsonschema_rs
 
-from components.environment.sources.names import service_name as service_name
 from components.environment.sources.names import tool_rule, valid_names
 from components.environment.sources.parameters import rename_parameters
 from components.environment.sources.records import Mend, QuarantinedTool, QuarantineReason
 from components.environment.sources.redaction import Redactor
-from components.environment.sources.references import resolve_pointer as resolve_pointer
 from components.environment.sources.schema_values import SchemaRefused
-from components.environment.sources.schemas import clean_schema as clean_schema
 from components.environment.sources.schemas import mend_schema
 from components.environment.sources.text import MAX_LINE, clean_line, clean_text
 from components.errors import SpecError

@@ -33,8 +33,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, PaginatedRequestParams, jsonrpc_message_adapter
 
-from components.environment.sources.listed import ListedServer as ListedServer
-from components.environment.sources.listed import RawListing, make_specs
+from components.environment.sources.listed import ListedServer, RawListing, make_specs
 from components.environment.sources.process import MAX_LINE_BYTES, ServerProcess
 from components.environment.sources.records import UNKNOWN_LICENCE, SourceKind
 from components.environment.sources.redaction import Redactor

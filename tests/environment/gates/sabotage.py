@@ -27,7 +27,8 @@ from components.environment.gates.probe import GATE_NOW, Prober, offered
 from components.environment.gates.run import admit_service
 from components.environment.gates.self_tests import run_self_tests
 from components.environment.reading.records import Role, ToolReading
-from components.environment.sources.listing import service_name, spec_from_listing
+from components.environment.sources.listing import spec_from_listing
+from components.environment.sources.names import service_name
 from components.environment.world import build_service_world
 from components.errors import SynthesisError
 from components.records.blueprint import (

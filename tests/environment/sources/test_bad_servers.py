@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from components.environment.sources.servers import ListedServer, list_servers
+from components.environment.sources.listed import ListedServer
+from components.environment.sources.servers import list_servers
 
 BAD = Path(__file__).parent / "bad_server.py"
 
