@@ -165,7 +165,8 @@ def test_deep_recursion_is_an_error_or_ends_only_the_call(bench: Bench) -> None:
     [after] = bench.run(FINE)
 
     assert fault(shallow) == "RecursionError"
-    assert deeper.came is Came.DIED or fault(deeper) == "MemoryError"
+    # Out of memory while it raises, CPython may say SystemError where MemoryError was meant.
+    assert deeper.came is Came.DIED or fault(deeper) in {"MemoryError", "SystemError"}
     assert data(after) == "fine"
 
 
