@@ -104,10 +104,15 @@ def read_spec(spec: ServiceSpec) -> FrozenDict[str, ToolReading]:
 def read_with(spec: ServiceSpec, weights: Learned) -> FrozenDict[str, ToolReading]:
     """Return the readings that given weights make of a spec."""
     server = view_server(spec)
-    entities = entities_of(server)
+    seen = features_of(server)
+    chosen = [
+        _chosen(view, features, weights)
+        for view, features in zip(server.tools, seen, strict=True)
+    ]
+    entities = entities_of(server, [choice.operation for choice in chosen])
     found = {
-        view.tool.name: _read(server, view, features, entity, weights)
-        for view, features, entity in zip(server.tools, features_of(server), entities, strict=True)
+        view.tool.name: _read(server, view, features, choice, entity, weights)
+        for view, features, choice, entity in zip(server.tools, seen, chosen, entities, strict=True)
     }
     return FrozenDict({name: found[name] for name in spec.tools})
 
@@ -186,16 +191,20 @@ def functional_of(operation: Operation) -> FunctionalClass:
     return FunctionalClass.PROCESS if operation is Operation.COMPUTE else FunctionalClass.READ
 
 
+def _chosen(view: ToolView, features: dict[str, float], weights: Learned) -> Choice:
+    model = weights.operation
+    chances = hinted(model, model.probabilities(features), view.tool.annotations)
+    return choose(model, chances, weights.external_threshold)
+
+
 def _read(
     server: ServerView,
     view: ToolView,
     features: dict[str, float],
+    chosen: Choice,
     entity: str | None,
     weights: Learned,
 ) -> ToolReading:
-    model = weights.operation
-    chances = hinted(model, model.probabilities(features), view.tool.annotations)
-    chosen = choose(model, chances, weights.external_threshold)
     yes = weights.identifier.classes.index("yes")
     likely = [
         float(weights.identifier.probabilities(one)[yes])
@@ -215,7 +224,7 @@ def _read(
         confidence=round(chosen.confidence, 4),
         why=(
             f"{chosen.operation.value} with {chosen.confidence:.0%}",
-            *model.reasons(features, chosen.place, _NUM_REASONS),
+            *weights.operation.reasons(features, chosen.place, _NUM_REASONS),
         ),
     )
 
