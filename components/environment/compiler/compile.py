@@ -111,7 +111,7 @@ def _tools(
         except SchemaProblem as problem:
             problems[name] = problem
         groups.setdefault(readings[name].entity, []).append(params.get(name, {}))
-    flat = {entity: flat_names(group) for entity, group in groups.items()}
+    flat = {entity: flat_names(group, entity or "") for entity, group in groups.items()}
     for name, tool in sorted(spec.tools.items()):
         reading = readings[name]
         if reading.operation is Operation.EXTERNAL or not reading.deterministic:

@@ -124,15 +124,16 @@ def with_values(tool: Tool) -> Tool:
     return replace(tool, inputs=inputs)
 
 
-def flat_names(tools: Sequence[Mapping[str, Param]]) -> frozenset[str]:
+def flat_names(tools: Sequence[Mapping[str, Param]], noun: str) -> frozenset[str]:
     """Return which objects of changes hold columns: those whose parts other tools take beside each
     other, in every tool that has such an object.
 
     Args:
         tools: the parameters of all tools of one entity.
+        noun: the entity.
     """
     held: dict[str, list[bool]] = {}
-    params = [_unwrapped(own) for own in tools]
+    params = [_unwrapped(own, noun) for own in tools]
     for number, own in enumerate(params):
         spoken = {
             param.word
@@ -147,15 +148,15 @@ def flat_names(tools: Sequence[Mapping[str, Param]]) -> frozenset[str]:
     return frozenset(word for word, found in held.items() if all(found))
 
 
-def _unwrapped(params: Mapping[str, Param]) -> Mapping[str, Param]:
-    wrapper = _wrapper(params)
+def _unwrapped(params: Mapping[str, Param], noun: str) -> Mapping[str, Param]:
+    wrapper = _wrapper(params, noun)
     return params if wrapper is None else wrapper.properties
 
 
 def _inputs(
     reading: ToolReading, params: Mapping[str, Param], flat: frozenset[str]
 ) -> Iterator[Input]:
-    wrapper = _wrapper(params)
+    wrapper = _wrapper(params, reading.entity or "")
     if wrapper is not None:
         for name, param in wrapper.properties.items():
             if is_storable(name):
@@ -178,13 +179,16 @@ def _inputs(
             yield Input(param=param, role=role, path=(name,))
 
 
-def _wrapper(params: Mapping[str, Param]) -> Param | None:
-    """Return the one parameter that only wraps the real ones, or None."""
+def _wrapper(params: Mapping[str, Param], noun: str) -> Param | None:
+    """Return the one parameter that only wraps the real ones, or None: one that is called so, or
+    by the noun of the record (`{"note": {...}}`).
+    """
     if len(params) != 1:
         return None
     (param,) = params.values()
     is_one = param.type == "object" and bool(param.properties) and param.is_required
-    return param if is_one and param.word in _WRAPPERS else None
+    is_called_so = param.word in _WRAPPERS or param.word in (noun, noun.rpartition("_")[2])
+    return param if is_one and is_called_so else None
 
 
 def _inner_role(param: Param, reading: ToolReading) -> Role:

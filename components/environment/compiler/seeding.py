@@ -38,8 +38,13 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
         entities: the finished entities by noun.
     """
     found: dict[str, dict[str, JsonObject]] = {}
+    waiting: list[tuple[Table, str]] = []
     for table in _by_links(tables):
-        found[table.noun] = _rows(service, table, tables, entities[table.noun], found)
+        late = _late(table, found)
+        found[table.noun] = _rows(service, table, tables, entities[table.noun], found, late)
+        waiting += [(table, name) for name in late]
+    for table, name in waiting:
+        _tie(table, name, tables, found)
     return SeedData(
         service=service,
         tables=FrozenDict({noun: FrozenDict(rows) for noun, rows in sorted(found.items())}),
@@ -58,19 +63,46 @@ def _by_links(tables: Tables) -> Iterator[Table]:
         yield left.pop(noun)
 
 
+def _late(table: Table, found: Mapping[str, Mapping[str, JsonObject]]) -> list[str]:
+    """Return the columns that name rows which are not there yet: of the table itself, or of one
+    that waits for this one. A row is never named by such a column.
+    """
+    return [
+        name
+        for name, noun in sorted(table.links.items())
+        if noun not in found and name not in table.names
+    ]
+
+
+def _tie(table: Table, name: str, tables: Tables, found: dict[str, dict[str, JsonObject]]) -> None:
+    """Fill a column that had to wait; within one table the rows become a tree."""
+    target = tables[table.links[name]]
+    keys = _keys(target, found[target.noun])
+    rows = found[table.noun]
+    for index, (row_id, row) in enumerate(list(rows.items())):
+        value = keys[index % len(keys)] if keys else None
+        if target is table:
+            value = keys[(index - 1) // 2] if index else None
+        rows[row_id] = FrozenDict({**row, name: value})
+
+
 def _rows(
     service: str,
     table: Table,
     tables: Tables,
     entity: EntityBlueprint,
     found: Mapping[str, Mapping[str, JsonObject]],
+    late: list[str],
 ) -> dict[str, JsonObject]:
     number = 1 if table.is_single else ROWS_PER_TABLE
     shape = _shape(table, tables, found)
     values = row_values(shape, number, seed=f"{service}:{table.noun}", cast=cast_of(), now=SEED_NOW)
     rows: dict[str, JsonObject] = {}
+    named = _named_by_others(table, tables, found)
     for index, row in enumerate(values):
         own = {name: _fixed(row.get(name), table, name, index) for name in table.columns}
+        own.update({name: keys[index % len(keys)] for name, keys in named.items()})
+        own.update(dict.fromkeys(late))
         settled = settle(own)
         key = table.key
         if key == ROW_KEY or table.kind is KeyKind.GENERATED:
@@ -110,6 +142,18 @@ def _shape(
         },
         order=[group for group in usual.order if set(group) <= set(columns)],
     )
+
+
+def _named_by_others(
+    table: Table, tables: Tables, found: Mapping[str, Mapping[str, JsonObject]]
+) -> dict[str, list[Any]]:
+    """Return what a row's name may be where it names a row of another table as well."""
+    keys = {
+        name: _keys(tables[noun], found.get(noun, {}))
+        for name, noun in table.links.items()
+        if name in table.names
+    }
+    return {name: values for name, values in keys.items() if values}
 
 
 def _names(rule: str, name: str) -> set[str]:

@@ -74,6 +74,27 @@ def lookup_binding(blueprint: Blueprint, lookup: Lookup) -> Binding:
     return Binding(table=lookup.table, pairs=pairs, is_one=not lookup.optional)
 
 
+def text_pairs(tool: ToolBlueprint) -> list[Pair]:
+    """Return the columns whose words a search compares with an argument."""
+    return [] if tool.query is None else list(_text_pairs(tool.query.where))
+
+
+def _text_pairs(condition: Any) -> Iterator[Pair]:
+    if isinstance(condition, Mapping):
+        for operator, parts in condition.items():
+            if operator == "@matches" and isinstance(parts, (list, tuple)) and len(parts) == 2:
+                columns = parts[0] if isinstance(parts[0], (list, tuple)) else [parts[0]]
+                path = argument_path(parts[1])
+                for column in map(_column, columns):
+                    if column is not None and path is not None:
+                        yield Pair(column=column, path=path)
+            else:
+                yield from _text_pairs(parts)
+    elif isinstance(condition, (list, tuple)):
+        for part in condition:
+            yield from _text_pairs(part)
+
+
 def joint_values(prober: Prober, binding: Binding) -> list[Joint]:
     """Return values of the arguments that together name one row, row by row."""
     found: list[Joint] = []

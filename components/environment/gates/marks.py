@@ -6,11 +6,11 @@ A mark costs no tool its place; the counts are reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.environment.gates.bindings import bindings_of
+from components.environment.gates.bindings import bindings_of, text_pairs
 from components.environment.gates.probe import Prober, Seen
 from components.environment.gates.promises import words
 from components.environment.gates.shown import shown_objects
@@ -20,6 +20,7 @@ from components.records.frozen import FrozenDict, JsonObject
 
 _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 _TELLING = _READS - {Operation.GET} | {Operation.CREATE, Operation.APPEND}
+_MAKING = frozenset({Operation.CREATE, Operation.APPEND})
 _SEEN = 3
 """Calls of one read that are compared before and after a write."""
 _INFORMATIVE = 2
@@ -68,10 +69,11 @@ def mark_service(prober: Prober, blueprint: Blueprint, variants: Variants) -> Ma
     }
     reads = [name for name in sound if tools[name].operation in _READS and answered[name]]
     told = set(_told(answered, tools))
+    made = _made(answered, tools)
     ids = {
         f"{name}.{argument}": values
         for name in sound
-        for argument, values in _ids(prober, blueprint, name)
+        for argument, values in _ids(prober, blueprint, name, made)
     }
     return Marks(
         writes=tuple(writes),
@@ -90,6 +92,20 @@ def mark_service(prober: Prober, blueprint: Blueprint, variants: Variants) -> Ma
             < _INFORMATIVE
         ),
     )
+
+
+def _made(
+    answered: Mapping[str, list[tuple[JsonObject, Seen]]], tools: Mapping[str, ToolBlueprint]
+) -> dict[str, list[JsonObject]]:
+    """Return the rows that tools made, by table."""
+    found: dict[str, list[JsonObject]] = {}
+    for name, calls in answered.items():
+        if tools[name].operation not in _MAKING:
+            continue
+        for change in (change for _, seen in calls for change in seen.changes):
+            if change.before is None and change.after is not None:
+                found.setdefault(change.table, []).append(change.after)
+    return found
 
 
 def _is_observed(
@@ -116,21 +132,33 @@ def _is_observed(
 def _of_new_rows(
     blueprint: Blueprint, name: str, written: Seen, calls: list[tuple[JsonObject, Seen]]
 ) -> Iterator[JsonObject]:
-    """Yield the arguments by which a read names a row that was written."""
-    for binding in bindings_of(blueprint, blueprint.tools[name]):
-        for change in written.changes[:2]:
-            row = change.after or change.before or FrozenDict()
-            if change.table != binding.table:
-                continue
+    """Yield the arguments by which a read names a row that was written, or searches for it."""
+    arguments = calls[0][0]
+    tool = blueprint.tools[name]
+    for binding in bindings_of(blueprint, tool):
+        for row in _rows_in(written, binding.table):
             given = {
                 pair.path[0]: [row[pair.column]] if pair.is_list else row[pair.column]
                 for pair in binding.pairs
                 if len(pair.path) == 1 and row.get(pair.column) is not None
             }
-            arguments = calls[0][0]
             yield FrozenDict(
                 {**arguments, **{key: item for key, item in given.items() if key in arguments}}
             )
+    table = tool.query.table if tool.query is not None else ""
+    for row in _rows_in(written, table):
+        for pair in text_pairs(tool):
+            text = row.get(pair.column)
+            if len(pair.path) == 1 and isinstance(text, str) and text.strip():
+                yield FrozenDict({**arguments, pair.path[0]: max(text.split(), key=len)})
+
+
+def _rows_in(written: Seen, table: str) -> Iterator[JsonObject]:
+    """Yield a few rows of a table as a write left them, or took them away."""
+    for change in written.changes[:2]:
+        row = change.after or change.before
+        if change.table == table and row is not None:
+            yield row
 
 
 def _told(
@@ -148,13 +176,22 @@ def _told(
                         yield value
 
 
-def _ids(prober: Prober, blueprint: Blueprint, name: str) -> Iterator[tuple[str, set[Any]]]:
-    """Yield the required arguments that name one row, with the values that do."""
+def _ids(
+    prober: Prober, blueprint: Blueprint, name: str, made: Mapping[str, Sequence[JsonObject]]
+) -> Iterator[tuple[str, set[Any]]]:
+    """Yield the required arguments that name one row, with the values that do.
+
+    Args:
+        prober: holds the seed's rows.
+        blueprint: of the service.
+        name: of a tool.
+        made: table -> rows that its tools made.
+    """
     required = frozenset(prober.spec.tools[name].input_schema.get("required") or ())
     for binding in bindings_of(blueprint, blueprint.tools[name]):
         if not binding.is_one:
             continue
-        rows = prober.rows(binding.table).values()
+        rows = [*prober.rows(binding.table).values(), *made.get(binding.table, ())]
         for pair in binding.pairs:
             if len(pair.path) == 1 and pair.path[0] in required:
                 held = {row.get(pair.column) for row in rows}
