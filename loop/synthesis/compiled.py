@@ -12,10 +12,8 @@ from typing import Any
 from pydantic import Field
 
 import components.environment
-from components.environment.compiler.compile import compile_spec
-from components.environment.gates.run import admit_service
-from components.environment.reading.read import read_spec
 from components.environment.reading.records import ToolReading
+from components.environment.synthesis import make_service
 from components.records.base import Record, to_json
 from components.records.blueprint import Blueprint, SeedData
 from components.records.frozen import FrozenDict, content_hash
@@ -48,21 +46,20 @@ class NoShared(Record):
 
 def compile_one(spec: ServiceSpec) -> CompiledSpec:
     """Read, compile, seed and gate one spec."""
-    readings = read_spec(spec)
-    blueprint, seed, why = compile_spec(spec, readings)
-    admission = admit_service(spec, blueprint, seed)
-    told = dict(why)
+    made = make_service(spec)
+    admission = made.admission
+    told = dict(made.why)
     for name, item in admission.blueprint.quarantined.items():
         told[name] = f"quarantined ({item.reason.value}): {item.detail}"
     return CompiledSpec(
         spec=spec,
-        readings=readings,
+        readings=made.readings,
         blueprint=admission.blueprint,
-        seed=seed,
+        seed=made.seed,
         why=FrozenDict(told),
         admitted=admission.admitted,
         reason=admission.reason,
-        gate_tests=admission.tests_run,
+        gate_tests=made.tests_run,
     )
 
 

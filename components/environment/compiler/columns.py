@@ -12,7 +12,7 @@ from components.environment.archetypes.field_meaning import meaning_of
 from components.environment.archetypes.find import archetype_of
 from components.environment.archetypes.records import Archetype, FieldShape
 from components.environment.compiler.inputs import style_of, styled
-from components.environment.compiler.tables import Column, Table, Tables
+from components.environment.compiler.table import Column, Table, Tables
 from components.environment.names import snake
 from components.records.blueprint import FieldBlueprint, FieldType
 

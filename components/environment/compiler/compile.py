@@ -17,7 +17,8 @@ from components.environment.compiler.reads import compile_read
 from components.environment.compiler.rows import add_output_columns, told_by_output
 from components.environment.compiler.seeding import seed_rows
 from components.environment.compiler.simulates import simulated_tool
-from components.environment.compiler.tables import Table, Unclear, find_tables, settings_of
+from components.environment.compiler.table import Table, Unclear
+from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
 from components.environment.params import Param, SchemaProblem, read_params

@@ -6,7 +6,7 @@ from typing import Any
 
 from components.environment.compiler.inputs import Tool
 from components.environment.compiler.rows import Content, answer_of
-from components.environment.compiler.tables import Table
+from components.environment.compiler.table import Table
 from components.environment.pure.match import match_tool
 from components.records.blueprint import (
     Check,

@@ -126,7 +126,7 @@ def with_values(tool: Tool) -> Tool:
 
 def flat_names(tools: Sequence[Mapping[str, Param]], noun: str) -> frozenset[str]:
     """Return which objects of changes hold columns: those whose parts other tools take beside each
-    other, in every tool that has such an object.
+    other, in every tool that has such an object; not what a batch's elements hold as one value.
 
     Args:
         tools: the parameters of all tools of one entity.
@@ -145,6 +145,9 @@ def flat_names(tools: Sequence[Mapping[str, Param]], noun: str) -> frozenset[str
             if param.type == "object":
                 parts = {part.word for part in param.properties.values()}
                 held.setdefault(param.word, []).append(bool(parts & spoken))
+            for part in param.item_properties.values():
+                if part.type == "object":
+                    held.setdefault(part.word, []).append(False)
     return frozenset(word for word, found in held.items() if all(found))
 
 

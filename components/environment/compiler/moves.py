@@ -12,6 +12,7 @@ from typing import Any
 
 from components.environment.archetypes.find import archetype_of
 from components.environment.compiler.inputs import Input, Tool, item_inputs
+from components.environment.compiler.links import parent_link
 from components.environment.compiler.rows import (
     Content,
     Picked,
@@ -23,14 +24,7 @@ from components.environment.compiler.rows import (
     shown_row,
     shown_rows,
 )
-from components.environment.compiler.tables import (
-    Column,
-    KeyKind,
-    Table,
-    Tables,
-    Unclear,
-    parent_link,
-)
+from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
 from components.environment.compiler.writes import (
     change,
     create,

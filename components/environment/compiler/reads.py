@@ -22,7 +22,7 @@ from components.environment.compiler.rows import (
     shown_rows,
     with_children,
 )
-from components.environment.compiler.tables import ROW_KEY, Column, Table, Tables
+from components.environment.compiler.table import ROW_KEY, Column, Table, Tables
 from components.environment.names import plural, snake, tokens
 from components.environment.params import is_free_text
 from components.environment.reading.records import Role

@@ -12,14 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from components.environment.compiler.inputs import Input, Tool
-from components.environment.compiler.tables import (
-    ROW_KEY,
-    Table,
-    Tables,
-    Unclear,
-    add_param,
-    parent_link,
-)
+from components.environment.compiler.links import parent_link
+from components.environment.compiler.table import ROW_KEY, Table, Tables, Unclear, add_param
 from components.environment.names import is_id_of, plural, singular, snake
 from components.environment.params import (
     Param,

@@ -16,7 +16,7 @@ from components.environment.archetypes.records import FieldShape
 from components.environment.archetypes.rows import row_values
 from components.environment.archetypes.table_shape import TableShape
 from components.environment.compiler.columns import title_column
-from components.environment.compiler.tables import ROW_KEY, Column, KeyKind, Table, Tables
+from components.environment.compiler.table import ROW_KEY, Column, KeyKind, Table, Tables
 from components.environment.entities import new_id
 from components.environment.names import snake
 from components.environment.values import settle
@@ -26,6 +26,8 @@ from components.records.frozen import FrozenDict, JsonObject
 ROWS_PER_TABLE = 8
 SEED_NOW = "2026-03-02T09:00:00Z"
 """The moment that seeds are written for: worlds start then."""
+_GENERIC = frozenset({"id", "name", "title", "key", "type", "path", "kind", "value", "text"})
+"""Names that say nothing of what they name."""
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
 
 
@@ -45,6 +47,7 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
         waiting += [(table, name) for name in late]
     for table, name in waiting:
         _tie(table, name, tables, found)
+    _share_names(tables, found)
     return SeedData(
         service=service,
         tables=FrozenDict({noun: FrozenDict(rows) for noun, rows in sorted(found.items())}),
@@ -84,6 +87,48 @@ def _tie(table: Table, name: str, tables: Tables, found: dict[str, dict[str, Jso
         if target is table:
             value = keys[(index - 1) // 2] if index else None
         rows[row_id] = FrozenDict({**row, name: value})
+
+
+def _share_names(tables: Tables, found: dict[str, dict[str, JsonObject]]) -> None:
+    """Give what is called alike the same values: where one table's rows are named by a `ticker`,
+    the tickers of all tables are among those.
+    """
+    for word, owner in sorted(_owners(tables).items()):
+        values = _keys(owner, found[owner.noun])
+        for noun, name in _called(word, owner, tables):
+            rows = found[noun]
+            for index, (row_id, row) in enumerate(list(rows.items())):
+                if row[name] is not None and values:
+                    rows[row_id] = FrozenDict({**row, name: values[index % len(values)]})
+
+
+def _owners(tables: Tables) -> dict[str, Table]:
+    """Return the tables whose rows are named by a text with a name that means something, by it."""
+    owners: dict[str, Table] = {}
+    for noun in sorted(tables):
+        table = tables[noun]
+        word = snake(table.names[0])
+        is_text = table.columns[table.names[0]].body.type is FieldType.STRING
+        is_named = is_text and table.kind in (KeyKind.NATURAL, KeyKind.GIVEN)
+        if is_named and word not in _GENERIC and table.names[0] not in table.links:
+            known = owners.get(word)
+            if known is None or (known.kind, len(known.names)) > (table.kind, len(table.names)):
+                owners[word] = table
+    return owners
+
+
+def _called(word: str, owner: Table, tables: Tables) -> Iterator[tuple[str, str]]:
+    """Yield the columns of other tables that have an owner's word and hold texts of their own."""
+    pointed_at = {to for table in tables.values() for to in table.links.values()}
+    for noun in sorted(tables):
+        table = tables[noun]
+        for name in sorted(table.columns):
+            if noun in pointed_at and name == table.names[0]:
+                continue
+            is_text = table.columns[name].body.type is FieldType.STRING
+            is_free = name not in table.links and name != table.key
+            if table is not owner and snake(name) == word and is_text and is_free:
+                yield noun, name
 
 
 def _rows(
@@ -170,6 +215,8 @@ def _field(column: Column, table: Table) -> FieldShape:
     kind = column.body.type
     json_type = {FieldType.TIMESTAMP: "string", FieldType.JSON: "string"}.get(kind, kind.value)
     meaning = column.meaning or meaning_of(snake(column.name), json_type, column.schema)
+    if column.name in table.names and meaning == "code.snippet":
+        meaning = "id.code"
     is_known = column.name in table.names or column.name in table.links or column.body.generated
     nullable = column.body.nullable and not is_known
     return FieldShape(type=kind, meaning=meaning, nullable=nullable)

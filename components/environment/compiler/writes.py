@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.environment.compiler.inputs import NO_DATA, Input, Tool, item_inputs
+from components.environment.compiler.links import parent_link
 from components.environment.compiler.rows import (
     Content,
     answer_of,
@@ -20,14 +21,7 @@ from components.environment.compiler.rows import (
     shown_row,
     shown_rows,
 )
-from components.environment.compiler.tables import (
-    Column,
-    KeyKind,
-    Table,
-    Tables,
-    Unclear,
-    parent_link,
-)
+from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
 from components.environment.names import plural, singular, snake
 from components.environment.params import Param
 from components.environment.reading.records import Role

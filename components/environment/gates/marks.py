@@ -37,7 +37,9 @@ class Marks:
     unobservable: tuple[str, ...] = ()
     """Writes whose change no read of the service shows."""
     ids: tuple[str, ...] = ()
-    """Required arguments that name one row, as `tool.argument`."""
+    """Required arguments that name one row, as `tool.argument`; not those whose values the schema
+    lists, and no years and languages.
+    """
     undiscoverable: tuple[str, ...] = ()
     """Those whose value no list, search or create of the service tells."""
     reads: tuple[str, ...] = ()
@@ -187,15 +189,23 @@ def _ids(
         name: of a tool.
         made: table -> rows that its tools made.
     """
-    required = frozenset(prober.spec.tools[name].input_schema.get("required") or ())
+    schema = prober.spec.tools[name].input_schema
+    listed = [key for key, part in (schema.get("properties") or {}).items() if "enum" in part]
+    required = frozenset(schema.get("required") or ()) - set(listed)
     for binding in bindings_of(blueprint, blueprint.tools[name]):
         if not binding.is_one:
             continue
         rows = [*prober.rows(binding.table).values(), *made.get(binding.table, ())]
         for pair in binding.pairs:
-            if len(pair.path) == 1 and pair.path[0] in required:
+            argument = pair.path[0]
+            if len(pair.path) == 1 and argument in required and not _says_itself(argument):
                 held = {row.get(pair.column) for row in rows}
-                yield pair.path[0], {item for item in held if isinstance(item, (str, int))}
+                yield argument, {item for item in held if isinstance(item, (str, int))}
+
+
+def _says_itself(argument: str) -> bool:
+    """True for names of values that anyone can give, such as a year."""
+    return snake(argument) in words("names_no_record")
 
 
 def _num_informative(arguments: JsonObject, seen: Seen) -> int:

@@ -84,9 +84,9 @@ def _families() -> Mapping[str, Family]:
 
 
 def samples(word: str) -> tuple[str, ...]:
-    """Return values that a parameter of this name surely takes."""
+    """Return values that a parameter of this name, or one that ends so, surely takes."""
     found: Mapping[str, list[str]] = _lexicon()["samples"]
-    return tuple(found.get(word, ()))
+    return tuple(found.get(word, found.get(word.rpartition("_")[2], ())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

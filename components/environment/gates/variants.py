@@ -150,13 +150,14 @@ class Variants:
         word = singular(snake(name)) if is_list else snake(name)
         spoken = {singular(part) for part in (*tokens(name), *tokens(self._tool.name))}
         found: list[Any] = []
+        inner = _properties(schema.get("items") if is_list else schema)
+        if inner:
+            objects = self._objects(schema["items"] if is_list else schema, inner, spoken)
+            if objects:
+                return [[item] for item in objects] if is_list else objects
         for table in self._prober.tables:
             rows = self._prober.some_rows(table)[:4]
             key, fields = self._prober.shape(table)
-            inner = _properties(schema.get("items") if is_list else schema)
-            if inner and inner <= fields:
-                picked = [{name: row[name] for name in sorted(inner)} for row in rows]
-                return [[row] for row in picked] if is_list else picked
             parts = set(table.split("_"))
             if word.endswith(("id", "ids")) and (parts & set(word.split("_")) or parts & spoken):
                 column = "id" if "id" in fields else key
@@ -172,6 +173,24 @@ class Variants:
                 [found[:2]] if len(found) > 1 and not isinstance(found[0], tuple) else []
             )
         return found
+
+    def _objects(self, schema: Any, inner: set[str], spoken: set[str]) -> list[dict[str, Any]]:
+        """Objects that may stand for rows: of a table that the tool speaks of with new values for
+        all but the key, otherwise as they are in any table that has all their properties.
+        """
+        found: list[dict[str, Any]] = []
+        whole: list[dict[str, Any]] = []
+        for table in self._prober.tables:
+            rows = self._prober.some_rows(table)[:4]
+            key, fields = self._prober.shape(table)
+            names = [name for name in sorted(inner & fields) if snake(name) in (key, "id")]
+            if inner <= fields:
+                whole = whole or [{name: row[name] for name in sorted(inner)} for row in rows]
+            for row in rows if names and set(table.split("_")) & spoken else ():
+                drawn = self._sampler.value(schema, optional=True)
+                if isinstance(drawn, dict):
+                    found.append({**drawn, **{name: row[name] for name in names if name in row}})
+        return [*found, *whole]
 
     def _spoken_words(self) -> list[str]:
         """Words that stand in rows, so that a search finds something."""

@@ -14,14 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from components.environment.reading.features import ServerView, ToolView
 from components.environment.reading.params import Param
 from components.environment.reading.words import (
-    VERBS,
     Phrase,
-    is_plural,
-    read_sentence,
-    sentence,
     singular,
-    text_words,
-    verb_of,
     words,
 )
 from components.records.blueprint import Operation
@@ -79,10 +73,11 @@ def _home(
     title: frozenset[str],
 ) -> str | None:
     """Return the noun that a tool's own noun gives way to, or the tool's own."""
-    if noun is not None and shared[noun] > 1:
+    if noun is not None and shared[noun] > 1 and noun not in words("aspects"):
         return noun
     for other in _spoken_of(view, operation, noun, title):
-        if other != noun and shared.get(other, 0) > 0 and other not in words("weak_nouns"):
+        says_little = other in words("weak_nouns") or other in words("trailing_verbs")
+        if other != noun and shared.get(other, 0) > 0 and not says_little:
             return other
     return noun
 
@@ -153,6 +148,8 @@ def key_noun(param: Param) -> str:
 
 def _noun(phrase: Phrase, title: frozenset[str]) -> str:
     parts = [singular(word) for word in phrase.noun if word.isalpha()]
+    while parts and parts[-1] in words("trailing_verbs"):
+        parts = parts[:-1]
     while len(parts) > 1 and parts[-1] in words("aspects"):
         parts = parts[:-1]
     while len(parts) > 1 and (parts[0] in words("qualifiers") or parts[0] in title):

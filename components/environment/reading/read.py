@@ -88,8 +88,20 @@ def learned() -> Learned:
     )
 
 
-def read_spec(spec: ServiceSpec) -> FrozenDict[str, ToolReading]:
+RuledOut = Mapping[str, frozenset[Operation]]
+"""Tool -> operations that it is known not to do."""
+NOTHING_RULED_OUT: RuledOut = FrozenDict()
+
+
+def read_spec(
+    spec: ServiceSpec, ruled_out: RuledOut = NOTHING_RULED_OUT
+) -> FrozenDict[str, ToolReading]:
     """Return what each tool of a spec is taken for, by the tool's name.
+
+    Args:
+        spec: any spec.
+        ruled_out: what trials have shown to be wrong; the tool is read as the likeliest of the
+            others.
 
     Example:
         >>> from components.records.spec import ToolSpec
@@ -98,15 +110,17 @@ def read_spec(spec: ServiceSpec) -> FrozenDict[str, ToolReading]:
         >>> read_spec(spec)["list_users"].operation.value
         'list'
     """
-    return read_with(spec, learned())
+    return read_with(spec, learned(), ruled_out)
 
 
-def read_with(spec: ServiceSpec, weights: Learned) -> FrozenDict[str, ToolReading]:
+def read_with(
+    spec: ServiceSpec, weights: Learned, ruled_out: RuledOut = NOTHING_RULED_OUT
+) -> FrozenDict[str, ToolReading]:
     """Return the readings that given weights make of a spec."""
     server = view_server(spec)
     seen = features_of(server)
     chosen = [
-        _chosen(view, features, weights)
+        _chosen(view, features, weights, ruled_out.get(view.tool.name, frozenset()))
         for view, features in zip(server.tools, seen, strict=True)
     ]
     entities = entities_of(server, [choice.operation for choice in chosen])
@@ -191,9 +205,19 @@ def functional_of(operation: Operation) -> FunctionalClass:
     return FunctionalClass.PROCESS if operation is Operation.COMPUTE else FunctionalClass.READ
 
 
-def _chosen(view: ToolView, features: dict[str, float], weights: Learned) -> Choice:
+def _chosen(
+    view: ToolView, features: dict[str, float], weights: Learned, never: frozenset[Operation]
+) -> Choice:
     model = weights.operation
     chances = hinted(model, model.probabilities(features), view.tool.annotations)
+    if never:
+        places = [
+            place
+            for place, name in enumerate(model.classes)
+            if name.partition("/")[0] in {operation.value for operation in never}
+        ]
+        chances = chances.copy()
+        chances[places] = 0.0
     return choose(model, chances, weights.external_threshold)
 
 

@@ -51,7 +51,9 @@ def assign_roles(
             continue
         roles[param.name] = plain or _other_role(param, kind, operation)
     for param in picks:
-        roles[param.name] = _pick_role(param, picks, operation, entity)
+        role = _pick_role(param, picks, operation, entity)
+        # What a schema lists are kinds of things, and no records that were made.
+        roles[param.name] = Role.VALUE if role is Role.PARENT and param.enum else role
     return {param.name: roles[param.name] for param in view.params}
 
 

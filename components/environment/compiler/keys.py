@@ -1,0 +1,164 @@
+"""What names the rows of a table of a compiled service, and where such names come from.
+
+Owns the vote: what most tools name a row by is its key, the strictest type wins, and where no tool
+on the table names one, what other tools call its rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from components.environment.compiler.inputs import Input, Tool, item_inputs
+from components.environment.compiler.links import SAID
+from components.environment.compiler.table import (
+    NAMES_ITS_ROW,
+    ON_PARENT,
+    RENAMES,
+    TYPES,
+    Column,
+    KeyKind,
+    Table,
+    add_input,
+    subject,
+)
+from components.environment.names import is_id_of, singular, snake, strip_noun
+from components.environment.params import Param, singular_word
+from components.environment.reading.records import Role
+from components.records.blueprint import (
+    FieldBlueprint,
+    Operation,
+)
+from components.records.frozen import FrozenDict
+
+
+def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
+    """Decide what names a row, by what most tools name one by; the strictest type wins."""
+    votes: Counter[str] = Counter()
+    kinds: dict[str, str] = {}
+    given: dict[str, Input] = {}
+    together: Counter[tuple[str, ...]] = Counter()
+    for tool in tools:
+        if tool.reading.operation not in NAMES_ITS_ROW | ON_PARENT:
+            continue
+        names = []
+        for item in tool.of(Role.IDENTIFIER):
+            if item.kind not in ("string", "integer", "number", ""):
+                continue
+            name = _key_name(item, table)
+            votes[name] += 2 if item.param.is_required else 1
+            kind = "integer" if item.kind in ("integer", "number") else "string"
+            kinds[name] = "integer" if "integer" in (kind, kinds.get(name)) else "string"
+            given.setdefault(name, item)
+            names.append(name)
+        if names:
+            together[tuple(names)] += 1
+    if not votes:
+        has_many = any(
+            tool.reading.operation in (Operation.LIST, Operation.SEARCH, Operation.CREATE)
+            for tool in everyone
+            if tool.reading.entity == table.noun
+        )
+        spoken = _spoken_key(table, everyone) if has_many else None
+        if spoken is not None:
+            name, item = spoken
+            _own(table, name, "string", _kind_of_key(table, name, "string", everyone), item)
+            return
+        table.is_single = not has_many
+        _own(table, "id", "string", KeyKind.GENERATED)
+        return
+    main = max(sorted(votes), key=lambda name: (name == "id", votes[name]))
+    whole = max(
+        (names for names in sorted(together) if main in names), key=lambda names: together[names]
+    )
+    others = [name for name in whole if name != main]
+    kind = _kind_of_key(table, main, kinds[main], everyone)
+    _own(table, main, kinds[main], kind, given[main])
+    table.names = (main, *others)
+    for name in votes:
+        if name not in table.columns:
+            add_input(table, name, given[name], "names a row")
+
+
+def _spoken_key(table: Table, everyone: list[Tool]) -> tuple[str, Input] | None:
+    """Return what tools on other records name a row of this table by (`crate_name`), where no
+    tool on the table itself names one.
+    """
+    last = table.noun.rpartition("_")[2]
+    votes: Counter[str] = Counter()
+    given: dict[str, Input] = {}
+    for tool in everyone:
+        for item in tool.of(Role.IDENTIFIER, Role.PARENT, Role.REFERENCE):
+            if item.kind != "string" or subject(tool) == table.noun:
+                continue
+            plain = strip_noun(item.word, table.noun)
+            if plain == item.word:
+                said = SAID.findall(item.param.description.lower())
+                is_said = any(noun in (table.noun, last) for noun, word in said if word == plain)
+                plain = item.param.name if is_said else ""
+            if plain and not is_id_of(plain, table.noun):
+                votes[plain] += 1
+                given.setdefault(plain, item)
+    if not votes:
+        return None
+    name = max(sorted(votes), key=lambda word: votes[word])
+    return name, given[name]
+
+
+def _key_name(item: Input, table: Table) -> str:
+    word = singular_word(item.param) if item.is_list else item.word
+    if is_id_of(word, table.noun):
+        return "id"
+    if item.is_list:
+        return singular(strip_noun(word, table.noun))
+    plain = strip_noun(word, table.noun)
+    return plain if plain != word else item.param.name
+
+
+def _kind_of_key(table: Table, name: str, kind: str, everyone: list[Tool]) -> KeyKind:
+    makers = [
+        tool
+        for tool in everyone
+        if tool.reading.entity == table.noun
+        and tool.reading.operation in (Operation.CREATE, Operation.APPEND)
+    ]
+    gives = [_gives(tool, table, name) for tool in makers]
+    is_changed = any(
+        tool.reading.operation is Operation.UPDATE
+        and tool.reading.entity == table.noun
+        and any(
+            item.word.startswith(RENAMES) and item.word.endswith(snake(name))
+            for item in tool.of(Role.VALUE)
+        )
+        for tool in everyone
+    )
+    if kind == "integer":
+        return KeyKind.COUNTED if name == "id" or not any(gives) else KeyKind.NATURAL
+    if makers and all(gives) and not is_changed:
+        return KeyKind.GIVEN
+    is_made = bool(makers) or name == "id" or snake(name).endswith(("_id", "_uuid", "_key"))
+    return KeyKind.GENERATED if is_made and not any(gives) else KeyKind.NATURAL
+
+
+def _gives(tool: Tool, table: Table, name: str) -> bool:
+    batch = tool.first(Role.BATCH)
+    params = item_inputs(batch) if batch is not None else {}
+    always = [param for param in params.values() if param.is_required and not param.is_nullable]
+    always += [item.param for item in tool.data if item.is_always_given]
+    return any(_means(param, table, name) and param.type == "string" for param in always)
+
+
+def _means(param: Param, table: Table, name: str) -> bool:
+    if name == "id":
+        return is_id_of(param.word, table.noun)
+    return snake(name) in (param.word, strip_noun(param.word, table.noun))
+
+
+def _own(table: Table, name: str, kind: str, key_kind: KeyKind, item: Input | None = None) -> None:
+    is_made = key_kind in (KeyKind.GENERATED, KeyKind.COUNTED)
+    body = FieldBlueprint(type=TYPES[kind], generated=is_made)
+    schema = FrozenDict() if item is None or item.is_list else item.param.schema
+    document = FrozenDict() if item is None else item.param.document
+    table.names, table.kind = (name,), key_kind
+    table.columns[name] = Column(
+        name=name, body=body, schema=schema, document=document, source="names a row"
+    )

@@ -1,0 +1,170 @@
+"""From a spec to an admitted service: wrapped records, batches, shared names, second readings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from components.environment.reading.read import read_spec
+from components.environment.sources.listing import spec_from_listing
+from components.environment.synthesis import MadeService, make_service
+from components.records.blueprint import Operation
+from components.records.frozen import JsonObject
+from components.records.spec import ServiceSpec
+
+TEXT = {"type": "string"}
+
+
+def tool(name: str, description: str, /, **properties: Any) -> dict[str, Any]:
+    """Return a tool whose parameters are all required but those that end in `_`."""
+    schema = {
+        "type": "object",
+        "properties": {key.rstrip("_"): part for key, part in properties.items()},
+        "required": [key for key in properties if not key.endswith("_")],
+    }
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+def spec_of(*tools: dict[str, Any]) -> ServiceSpec:
+    return spec_from_listing("things", list(tools)).spec
+
+
+def rows(made: MadeService, table: str) -> list[JsonObject]:
+    return list(made.seed.tables[table].values())
+
+
+def test_an_object_called_by_its_noun_is_looked_into() -> None:
+    note = {
+        "type": "object",
+        "properties": {"title": TEXT, "content": TEXT},
+        "required": ["title", "content"],
+    }
+    made = make_service(
+        spec_of(
+            tool("create_note", "Create a new note", note=note),
+            tool("search_notes", "Search for notes containing the given text", query=TEXT),
+            tool("get_note", "Get a note by its id", note_id=TEXT),
+        )
+    )
+
+    assert set(made.admission.blueprint.tools["create_note"].effects["make"].fields) >= {
+        "title",
+        "content",
+    }
+    assert made.admission.marks.unobservable == ()
+
+
+def test_a_row_that_is_named_by_another_table_holds_one_of_its_names() -> None:
+    made = make_service(
+        spec_of(
+            tool("search_crates", "Search for crates", query=TEXT),
+            tool("get_license", "Get the license of a crate", crateName=TEXT),
+            tool("get_readme", "Get the readme of a crate", crateName=TEXT),
+        )
+    )
+    names = {row["name"] for row in rows(made, "crate")}
+
+    assert made.admission.marks.ids
+    assert made.admission.marks.undiscoverable == ()
+    for table in made.seed.tables.values():
+        for row in table.values():
+            assert row.get("crateName", next(iter(names))) in names
+
+
+def test_links_within_a_table_make_a_tree_and_rings_are_tied() -> None:
+    made = make_service(
+        spec_of(
+            tool("create_team", "Create a team", name=TEXT, lead_id=TEXT, parent_team_id_=TEXT),
+            tool("get_team", "Get a team", team_id=TEXT),
+            tool("list_teams", "List all teams"),
+            tool("create_lead", "Create a lead", name=TEXT, team_id=TEXT),
+            tool("get_lead", "Get a lead", lead_id=TEXT),
+            tool("list_leads", "List all leads"),
+        )
+    )
+    teams = {row["id"] for row in rows(made, "team")}
+    leads = {row["id"] for row in rows(made, "lead")}
+
+    assert made.admission.admitted, made.admission.reason
+    assert {row["lead_id"] for row in rows(made, "team")} <= leads
+    assert {row["team_id"] for row in rows(made, "lead")} <= teams
+    above = [row["parent_team_id"] for row in rows(made, "team")]
+    assert above[0] is None
+    assert set(above[1:]) <= teams
+
+
+def test_what_is_called_alike_has_the_same_values_in_all_tables() -> None:
+    made = make_service(
+        spec_of(
+            tool("get_quote", "Get the quote of a stock", ticker=TEXT),
+            tool("list_trades", "List all trades", ticker_=TEXT),
+            tool("get_dividend", "Get the dividend record of a stock", ticker=TEXT),
+        )
+    )
+    known = [
+        {row["ticker"] for row in table.values()} - {None}
+        for table in made.seed.tables.values()
+        if "ticker" in next(iter(table.values()))
+    ]
+
+    assert len(known) >= 2
+    assert all(values <= known[0] or known[0] <= values for values in known)
+
+
+def test_a_batch_of_changes_is_tried_on_rows_that_there_are() -> None:
+    change = {
+        "type": "object",
+        "properties": {"id": TEXT, "properties": {"type": "object", "properties": {"body": TEXT}}},
+        "required": ["id", "properties"],
+    }
+    made = make_service(
+        spec_of(
+            tool("list_calls", "List all calls"),
+            tool("get_call", "Get a call by its id", callId=TEXT),
+            tool(
+                "calls_batch_update",
+                "Update multiple calls in a single request",
+                inputs={"type": "array", "items": change},
+            ),
+            tool(
+                "notes_batch_update",
+                "Update multiple notes in a single request",
+                inputs={"type": "array", "items": change},
+            ),
+            tool("list_notes", "List all notes"),
+        )
+    )
+
+    assert {"calls_batch_update", "notes_batch_update"} <= made.offered
+
+
+def test_what_fails_is_read_as_the_next_likeliest_operation() -> None:
+    spec = spec_of(
+        tool("list_comments", "List the comments of a file", fileKey=TEXT),
+        tool("add_comment", "Add a comment to a file", fileKey=TEXT, message=TEXT),
+        tool("delete_comment", "Delete a comment from a file", fileKey=TEXT, comment_id=TEXT),
+    )
+    first = read_spec(spec)
+    name = "delete_comment"
+    ruled_out = {name: frozenset({first[name].operation})}
+    again = read_spec(spec, ruled_out)
+
+    assert again[name].operation is not first[name].operation
+    assert {first[name].operation, again[name].operation} == {Operation.DETACH, Operation.DELETE}
+    assert {k: v for k, v in again.items() if k != name} == {
+        k: v for k, v in first.items() if k != name
+    }
+
+
+def test_a_second_reading_loses_nothing_that_worked() -> None:
+    spec = spec_of(
+        tool("get_file", "Get a file", file_key=TEXT),
+        tool("list_files", "List all files"),
+        tool("get_comments", "Get comments from a file", fileKey=TEXT),
+        tool("post_comment", "Post a comment on a file", fileKey=TEXT, message=TEXT),
+        tool("delete_comment", "Delete a comment from a Figma file", fileKey=TEXT, comment_id=TEXT),
+    )
+
+    made = make_service(spec)
+
+    assert set(spec.tools) == made.offered | set(made.admission.blueprint.quarantined)
+    assert made.tests_run >= made.admission.tests_run
