@@ -112,12 +112,27 @@ def read_params(tool: ToolSpec) -> dict[str, Param]:
 
 
 def properties_of(schema: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Param]:
-    """Return the properties of an object schema by name."""
+    """Return the properties of an object schema by name, in the order of `property_names`."""
     properties = schema.get("properties") or {}
     required = frozenset(schema.get("required") or ())
     return {
-        name: _param(name, part, document, name in required) for name, part in properties.items()
+        name: _param(name, properties[name], document, name in required)
+        for name in property_names(schema)
     }
+
+
+def property_names(schema: Mapping[str, Any]) -> list[str]:
+    """Return the names of an object schema's properties: those that are required in the order in
+    which the schema says so, then the others by name. What is kept as canonical JSON has no other
+    order, so none may matter.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return []
+    required = schema.get("required")
+    said = required if isinstance(required, (list, tuple)) else ()
+    first = [name for name in dict.fromkeys(map(str, said)) if name in properties]
+    return [*first, *sorted(set(properties) - set(first))]
 
 
 def unwrap(

@@ -16,6 +16,15 @@ class LocalComputeConfig(Config):
     """This process; needs nothing, and starts at once."""
 
 
+class ProcessesComputeConfig(Config):
+    """`compute=processes`: what computes is done by processes of this machine."""
+
+    kind: Literal["processes"]
+    """Processes of this machine, one unit at a time in each; nothing to install."""
+    num_workers: int | None = Field(ge=1)
+    """Processes; null: as many as the machine has processors."""
+
+
 class RayComputeConfig(Config):
     """`compute=ray`: tasks, rollouts and verdicts are made by Ray workers."""
 
@@ -36,5 +45,7 @@ class RayComputeConfig(Config):
     to /tmp."""
 
 
-ComputeConfig = Annotated[LocalComputeConfig | RayComputeConfig, Field(discriminator="kind")]
+ComputeConfig = Annotated[
+    LocalComputeConfig | ProcessesComputeConfig | RayComputeConfig, Field(discriminator="kind")
+]
 """Keys under `compute`."""

@@ -18,10 +18,16 @@ from typing import Any, Protocol
 
 from components.errors import ComputeError, ConfigError
 from components.records.base import Record
-from loop.compute.config import ComputeConfig, LocalComputeConfig, RayComputeConfig
+from loop.compute.config import (
+    ComputeConfig,
+    LocalComputeConfig,
+    ProcessesComputeConfig,
+    RayComputeConfig,
+)
 from loop.compute.in_process import InProcess
 from loop.compute.jobs import Job, SharedT, UnitT
 from loop.compute.outcomes import Done, Lost
+from loop.compute.processes import Processes
 
 MOST_LOSSES = 3
 """Times that one unit may be lost with its worker before the round stops."""
@@ -207,6 +213,8 @@ def _backend(config: ComputeConfig) -> Backend:
     match config:
         case LocalComputeConfig():
             return InProcess()
+        case ProcessesComputeConfig():
+            return Processes(config)
         case RayComputeConfig():
             from loop.compute.ray_pool import RayWorkers  # a second, and only where it is needed
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from components.environment.reading.read import read_spec
 from components.environment.sources.listing import spec_from_listing
 from components.environment.synthesis import MadeService, make_service
+from components.records.base import to_json
 from components.records.blueprint import Operation
-from components.records.frozen import JsonObject
+from components.records.frozen import JsonObject, canonical_json
 from components.records.spec import ServiceSpec
 
 TEXT = {"type": "string"}
@@ -168,3 +170,22 @@ def test_a_second_reading_loses_nothing_that_worked() -> None:
 
     assert set(spec.tools) == made.offered | set(made.admission.blueprint.quarantined)
     assert made.tests_run >= made.admission.tests_run
+
+
+def test_the_order_of_properties_changes_nothing() -> None:
+    spec = spec_of(
+        tool("move_card", "Move a card to a list", card_id=TEXT, list_id=TEXT, note_=TEXT),
+        tool("get_card", "Get a card of a board", board_id=TEXT, card_id=TEXT),
+        tool("create_card", "Create a card", title=TEXT, board_id=TEXT, due_=TEXT, colour_=TEXT),
+        tool("list_cards", "List the cards of a board", board_id=TEXT, limit_={"type": "integer"}),
+    )
+    kept = ServiceSpec.model_validate(json.loads(canonical_json(to_json(spec))))
+    one, other = make_service(spec), make_service(kept)
+
+    assert list(kept.tools["create_card"].input_schema["properties"]) != list(
+        spec.tools["create_card"].input_schema["properties"]
+    )
+    assert canonical_json(to_json(one.admission.blueprint)) == canonical_json(
+        to_json(other.admission.blueprint)
+    )
+    assert canonical_json(to_json(one.seed)) == canonical_json(to_json(other.seed))

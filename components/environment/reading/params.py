@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from components.environment.params import property_names
 from components.environment.reading.words import singular, tokens
 from components.environment.sources.references import resolve_pointer
 from components.records.spec import ToolSpec
@@ -95,12 +96,11 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _inner(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    properties = schema.get("properties")
-    return tuple(properties)[:60] if isinstance(properties, Mapping) else ()
+    return tuple(property_names(schema)[:60])
 
 
 def read_params(tool: ToolSpec) -> tuple[Param, ...]:
-    """Return the top-level parameters of a tool, in the order of its schema."""
+    """Return the top-level parameters of a tool, in the order of `property_names`."""
     document = tool.input_schema
     root = unwrap(document, document)
     properties = root.get("properties")
@@ -112,7 +112,9 @@ def read_params(tool: ToolSpec) -> tuple[Param, ...]:
     )
     if not isinstance(properties, Mapping):
         return ()
-    return tuple(_param(name, part, document, name in needed) for name, part in properties.items())
+    return tuple(
+        _param(name, properties[name], document, name in needed) for name in property_names(root)
+    )
 
 
 def _param(name: str, raw: Any, document: Mapping[str, Any], needed: bool) -> Param:
