@@ -82,6 +82,10 @@ class SftTraining(Config):
     max_tokens: int = Field(ge=64)
     """Longest sample in tokens (a system message alone has more than 64); longer ones are left out,
     and counted."""
+    max_pass_rate: float = Field(gt=0, le=1, allow_inf_nan=False)
+    """Tasks that a round's group of rollouts passes more often are left out, and counted as
+    mastered: what the policy does anyway, it need not learn. 1: none is. Groups of one rollout are
+    never left out. The verb train has no groups."""
     checkpoint_every: int = Field(ge=1)
     """Steps between two checkpoints."""
     held_out_tasks: int = Field(ge=0)

@@ -15,6 +15,7 @@ from typing import Any
 from components.harness.rendering import rendering_version
 from components.records.frozen import FrozenDict
 from components.records.system import System
+from components.records.trajectory import ScoredTrajectory, ScoreStatus, Trajectory
 from loop.context import RoundContext
 from loop.ledger import RoundFolder
 from loop.policy.config import LocalPolicyConfig
@@ -25,10 +26,13 @@ from loop.train.config import SftTraining
 from loop.train.kept import keep_policy, kept_policy
 from loop.train.split import Kind, kind_of
 
+_Scored = tuple[Trajectory, ScoredTrajectory]
+
 STAGE = "train"
 POLICY = "policy"
 """Folder of a round that holds the policy as the round leaves it."""
 HELD_OUT = "held_out"
+MASTERED = "mastered"
 
 
 def with_trained_policy(context: RoundContext) -> RoundContext:
@@ -96,8 +100,9 @@ def _trained(
         if trajectory.task_id in allowed
     ]
     start = load_start(policy, recipe)
+    unmastered = _unmastered(items, recipe.max_pass_rate)
     samples = samples_of(
-        items,
+        unmastered,
         start.tokens,
         max_tokens=recipe.max_tokens,
         masks_mistakes=recipe.masks_mistakes,
@@ -105,6 +110,8 @@ def _trained(
     left_out = dict(samples.left_out)
     if len(items) < len(after.trajectories):
         left_out[HELD_OUT] = len(after.trajectories) - len(items)
+    if num_mastered := len(items) - len(unmastered):
+        left_out[MASTERED] = num_mastered
     result: dict[str, Any] = {
         "adapter": None,
         "samples": len(samples.samples),
@@ -134,6 +141,20 @@ def _trained(
             "delta_bytes": float(len(data)),
         },
     }
+
+
+def _unmastered(items: list[_Scored], max_pass_rate: float) -> list[_Scored]:
+    """Return the rollouts of the tasks that are not passed more often than that."""
+    passes: dict[str, list[bool]] = {}
+    for trajectory, scored in items:
+        if scored.status is ScoreStatus.SCORED:
+            passes.setdefault(trajectory.task_id, []).append(scored.passed is True)
+    mastered = {
+        task_id
+        for task_id, group in passes.items()
+        if len(group) > 1 and sum(group) > max_pass_rate * len(group)
+    }
+    return [item for item in items if item[0].task_id not in mastered]
 
 
 def _may_train_on(system: System, task_id: str) -> bool:

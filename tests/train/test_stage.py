@@ -116,6 +116,29 @@ def test_a_round_trains_on_what_passed_and_the_next_plays_with_it(
     assert not torch.equal(*pair)
 
 
+def test_what_a_group_always_passes_is_not_trained_on(tmp_path: Path, model: Path) -> None:
+    found = [item for item in drafts(DRAFTS) if item.kind is Kind.TRAIN]
+    tasks = {item.task.task_id: item for item in found}
+    system = with_tasks(with_harness(builtin_system()), tasks)
+    pairs, scored = {}, {}
+    for number, item in enumerate(found):
+        for place, passed in enumerate((True, number != 0)):
+            name = f"{item.trajectory.rollout_id}-{place}"
+            pairs[name] = item.trajectory.model_copy(update={"rollout_id": name})
+            scored[name] = item.scored.model_copy(update={"rollout_id": name, "passed": passed})
+    told = {}
+    for rate in ("0.9", "1"):
+        config = learning(tmp_path / rate, model, (*SFT, f"train.max_pass_rate={rate}"))
+        with opened(config, 1, system) as context:
+            told[rate] = train_policy(context, system, Rolled(pairs, scored))
+
+    assert [item.samples for item in told.values() if item] == [1, 2 * len(found) - 1]
+    assert [item.left_out for item in told.values() if item] == [
+        {"mastered": 2 * len(found) - 2, "not_passed": 1},
+        {"not_passed": 1},
+    ]
+
+
 def test_a_round_that_trains_draws_no_held_out_task(tmp_path: Path) -> None:
     kinds: dict[str, set[Kind]] = {}
     for train in ("sft", "none"):
