@@ -57,7 +57,7 @@ class Sizes:
 
 
 SCALES: dict[Scale, Sizes] = {
-    "smoke": Sizes(num_tasks=4, group_size=2),
+    "smoke": Sizes(num_tasks=3, group_size=2),
     "small": Sizes(num_tasks=16, group_size=4),
     "full": Sizes(num_tasks=200, group_size=8),
 }
@@ -105,7 +105,7 @@ class RunConfig(Config):
     seed: int = Field(ge=0)
     """Seed of everything that is drawn."""
     scale: Scale
-    """One dial for sizes left null: smoke 4 tasks x 2 rollouts, small 16 x 4, full 200 x 8."""
+    """One dial for sizes left null: smoke 3 tasks x 2 rollouts, small 16 x 4, full 200 x 8."""
     out: PathText | None
     """File that the round's summary is also written to, as JSON; null: none."""
     dry_run: bool

@@ -33,7 +33,13 @@ class TrackedRun:
 def tracked_run(tmp_path_factory: pytest.TempPathFactory) -> TrackedRun:
     """Rounds 0 to 2 on the system with its faults, while keys are set that must not leak."""
     runs_dir = tmp_path_factory.mktemp("tracked")
-    overrides = (f"runs_dir='{runs_dir}'", "run=two", "scale=smoke", "tracking=wandb")
+    overrides = (
+        f"runs_dir='{runs_dir}'",
+        "run=two",
+        "scale=smoke",
+        "task.count=4",
+        "tracking=wandb",
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WANDB_MODE", "offline")
         patch.setenv("WANDB_API_KEY", CANARY)

@@ -73,7 +73,7 @@ def test_a_run_may_be_named_by_a_number() -> None:
 
 
 def test_scale_sets_the_sizes_that_are_left_null() -> None:
-    assert sizes_of(run_config("scale=smoke")) == Sizes(num_tasks=4, group_size=2)
+    assert sizes_of(run_config("scale=smoke")) == Sizes(num_tasks=3, group_size=2)
     assert sizes_of(run_config()) == Sizes(num_tasks=16, group_size=4)
     assert sizes_of(run_config("scale=full")) == Sizes(num_tasks=200, group_size=8)
     assert sizes_of(run_config("task.count=5", "rollout.group_size=1")) == Sizes(

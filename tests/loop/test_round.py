@@ -53,7 +53,7 @@ def test_every_figure_has_its_denominator(faulty: tuple[RoundResult, dict[str, A
     _result, told = faulty
 
     rollouts, verdicts = told["rollouts"], told["verdicts"]
-    assert rollouts["total"] == 8
+    assert rollouts["total"] == 6
     assert rollouts["passed"] + rollouts["failed"] + rollouts["unscored"] == rollouts["total"]
     assert verdicts["attributed"] == rollouts["total"]
     assert told["faults"]["found"] + told["faults"]["missed"] == told["faults"]["planted"]
