@@ -463,6 +463,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "@not": operator.not_,
     "@is_null": lambda value: value is None,
     "@len": lambda value: len(value) if value is not None else 0,
+    "@text": lambda value: value if isinstance(value, bool) or value is None else str(value),
     "@lower": lambda value: value.lower() if isinstance(value, str) else value,
 }
 _FIXED: dict[str, Callable[[Any, Any], Any]] = {

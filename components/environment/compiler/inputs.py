@@ -6,11 +6,15 @@ looked into, so that each input has a name, a reference, and a role of its own.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from components.environment.names import is_id_of, snake
+from components.environment.names import is_id_of, snake, tokens
 from components.environment.params import (
     Param,
     is_storable,
@@ -21,10 +25,19 @@ from components.records.spec import ToolSpec
 _WRAPPERS = frozenset(
     {"input", "params", "args", "arguments", "data", "body", "request", "payload"}
 )
+_WORD = re.compile(r"[a-z']+")
+_MOST_TEXT = 200
+"""Characters of a description in which a word decides."""
 _STORED = (Role.VALUE, Role.CHANGES)
 NO_DATA = frozenset({Role.AUTH, Role.FORMAT, Role.CONTROL, Role.SELECT, Role.LIMIT, Role.OFFSET,
                      Role.PAGE, Role.CURSOR, Role.SORT_BY, Role.SORT_ORDER})  # fmt: skip
 """Roles whose values are never stored."""
+
+
+@cache
+def _words(kind: str) -> frozenset[str]:
+    text = Path(__file__).with_name("words.json").read_text(encoding="utf-8")
+    return frozenset(json.loads(text)[kind].split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +106,13 @@ class Tool:
         """Return the first input of these roles, a required one before the others."""
         found = sorted(self.of(*roles), key=lambda item: not item.param.is_required)
         return found[0] if found else None
+
+    def says(self, kind: str) -> bool:
+        """True where a word of this kind (see `words.json`) stands in its name or in how its
+        description begins.
+        """
+        text = self.spec.description.lower()[:_MOST_TEXT]
+        return not _words(kind).isdisjoint({*tokens(self.name), *_WORD.findall(text)})
 
     @property
     def data(self) -> tuple[Input, ...]:

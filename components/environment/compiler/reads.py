@@ -22,7 +22,7 @@ from components.environment.compiler.rows import (
     shown_rows,
     with_children,
 )
-from components.environment.compiler.table import ROW_KEY, Column, Table, Tables
+from components.environment.compiler.table import ROW_KEY, Column, Table, Tables, Unclear
 from components.environment.names import plural, snake, tokens
 from components.environment.params import is_free_text
 from components.environment.reading.records import Role
@@ -78,7 +78,11 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
         return _query(tool, table, tables)
     if picked.conditions:
         lookup = picked.lookup()
+    elif tool.says("summary") and not table.is_single:
+        return _summary(tool, table, tables)
     else:
+        if not (table.is_single or tool.says("one")):
+            raise Unclear(f"no argument says which {table.noun}")
         lookup = Lookup(table=table.noun, where=FrozenDict({"the_first": True}))
         said.append(f"it takes nothing that names a {table.noun}: the first is shown")
     echoed = [
@@ -104,6 +108,32 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
         result=answer_of(tool, content, tables),
     )
     return blueprint, "; ".join(said)
+
+
+def _summary(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    """How many rows there are, and how many in each state that they can be in."""
+    counts: dict[str, Any] = {"total": {"@count": {"table": table.noun, "where": True}}}
+    for name, column in sorted(table.columns.items()):
+        kind, _, options = column.meaning.partition(":")
+        if kind in ("enum", "choice") and column.body.type is FieldType.STRING:
+            counts[f"by_{snake(name)}"] = {
+                option: {
+                    "@count": {
+                        "table": table.noun,
+                        "where": {"@eq": [f"$item.{name}", {"@lit": option}]},
+                    }
+                }
+                for option in options.replace("!", "").split("|")
+            }
+    content = Content(table=table, plain={f"{table.noun}_statistics": counts}, row="")
+    blueprint = ToolBlueprint(
+        operation=Operation.GET,
+        functional=FunctionalClass.READ,
+        entity=table.noun,
+        difficulty=tool.reading.difficulty,
+        result=answer_of(tool, content, tables),
+    )
+    return blueprint, f"it counts the rows of {table.noun}"
 
 
 def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from components.environment.compiler.inputs import Input, Tool
+from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import parent_link
 from components.environment.compiler.table import ROW_KEY, Table, Tables, Unclear, add_param
 from components.environment.names import is_id_of, plural, singular, snake
@@ -51,6 +51,8 @@ def fits(item: Input, kind: FieldType) -> bool:
         return item.kind in ("integer", "number")
     if kind is FieldType.BOOLEAN:
         return item.kind == "boolean"
+    if item.kind == "" and item.role in (Role.IDENTIFIER, Role.PARENT):
+        return kind is FieldType.STRING  # a name that may be sent as a number as well
     return item.kind == "string" and kind in (FieldType.STRING, FieldType.TIMESTAMP)
 
 
@@ -64,7 +66,26 @@ def if_given(item: Input, condition: Any) -> Any:
 def is_equal(item: Input, column: str) -> Any:
     """Return the condition that an input names a row by a column (one value, or one of a list)."""
     operation = "@in" if item.is_list else "@eq"
-    return {operation: [f"$item.{column}", item.ref]}
+    return {operation: [f"$item.{column}", value_of(item)]}
+
+
+def value_of(item: Input) -> Any:
+    """Return the expression of an identifier's value, in the type of the column that it fits."""
+    return item.ref if item.kind or item.is_list else {"@text": item.ref}
+
+
+def named_by_elements(item: Input, table: Table) -> str | None:
+    """Return the property by which each element of a list of objects names a row, or None."""
+    if not item.is_list:
+        return None
+    return next(
+        (
+            name
+            for name, param in sorted(item_inputs(item).items())
+            if param.type == "string" and table.find(param.word) == table.names[0]
+        ),
+        None,
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,7 +115,7 @@ class Picked:
             (item,) = self.inputs
             column = column_of(item, self.table)
             name = None if column == self.table.key else column
-            return Lookup(table=self.table.noun, field=name, equals=item.ref)
+            return Lookup(table=self.table.noun, field=name, equals=value_of(item))
         return Lookup(table=self.table.noun, where=FrozenDict(self.conditions))
 
     @property
@@ -111,13 +132,18 @@ def pick(table: Table, inputs: Iterable[Input]) -> Picked:
     """Return how inputs pick rows of a table; one that fits no column picks nothing."""
     picked = Picked(table=table)
     for item in inputs:
-        column = column_of(item, table)
-        if column is None or not fits(item, table.columns[column].body.type):
+        own = named_by_elements(item, table)
+        column = table.names[0] if own else column_of(item, table)
+        if column is None or not (own or fits(item, table.columns[column].body.type)):
             continue
         label = f"by_{snake(column)}"
         if label in picked.conditions:
             continue
-        picked.conditions[label] = if_given(item, is_equal(item, column))
+        condition = is_equal(item, column)
+        if own:
+            named = {"@each": [item.ref, f"$element.{own}"]}
+            condition = {"@in": [f"$item.{column}", named]}
+        picked.conditions[label] = if_given(item, condition)
         picked.inputs.append(item)
         picked.is_many |= item.is_list
     return picked

@@ -22,7 +22,7 @@ from components.environment.compiler.rows import (
     shown_rows,
 )
 from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
-from components.environment.names import plural, singular, snake
+from components.environment.names import plural, singular, snake, tokens
 from components.environment.params import Param
 from components.environment.reading.records import Role
 from components.records.blueprint import (
@@ -358,6 +358,9 @@ def _delete(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
     if picked.is_many or not picked.conditions:
         if not picked.conditions and tool.inputs and any(i.param.is_required for i in tool.inputs):
             raise Unclear(f"no argument says which {table.noun}")
+        takes_all = table.is_single or tool.says("all") or _speaks_of_many(tool, table)
+        if not picked.conditions and not takes_all:
+            raise Unclear(f"no argument says which {table.noun}, and no word that all of them go")
         where = picked.where if picked.conditions else True
         effects["gone"] = Effect(action="delete", table=table.noun, where=where)
         rows = {"@rows": {"table": table.noun, "where": where}}
@@ -376,6 +379,11 @@ def _delete(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
     row = "$found" if "found" in lookups else ""
     content = Content(table=table, plain=told, row=row, message=f"{table.noun} deleted")
     return finished(tool, table, lookups, {}, effects, content, tables), said
+
+
+def _speaks_of_many(tool: Tool, table: Table) -> bool:
+    """True where a tool's name speaks of several rows of its table."""
+    return plural(table.noun.rpartition("_")[2]) in tokens(tool.name)
 
 
 def _relations_gone(table: Table, tables: Tables, keys: Any) -> dict[str, Effect]:

@@ -68,7 +68,7 @@ def lookup_binding(blueprint: Blueprint, lookup: Lookup) -> Binding:
     if lookup.where:
         pairs = tuple(pair for _, part in sorted(lookup.where.items()) for pair in _pairs(part))
     else:
-        path = argument_path(lookup.equals)
+        path = argument_path(_bare(lookup.equals))
         column = lookup.field or blueprint.entities[lookup.table].key
         pairs = () if path is None else (Pair(column=column, path=path),)
     return Binding(table=lookup.table, pairs=pairs, is_one=not lookup.optional)
@@ -130,9 +130,10 @@ def _pairs(condition: Any) -> Iterator[Pair]:
 
 
 def _bare(expression: Any) -> Any:
-    """Return what is compared, without the folding of its case."""
-    if isinstance(expression, Mapping) and set(expression) == {"@lower"}:
-        return expression["@lower"]
+    """Return what is compared, without the folding of its case or type."""
+    if isinstance(expression, Mapping) and len(expression) == 1:
+        ((operation, inner),) = expression.items()
+        return inner if operation in ("@lower", "@text") else expression
     return expression
 
 
