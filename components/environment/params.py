@@ -6,8 +6,9 @@ parameter that can hold values of several kinds has no type here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jsonschema_rs
@@ -22,6 +23,7 @@ _PROSE = frozenset(
     {"body", "content", "contents", "description", "text", "note", "notes", "message", "comment",
      "details", "summary", "bio", "observation", "observations", "reason"}
 )  # fmt: skip
+_MOST_TOLD = 400
 _ROOT_LOGIC = ("anyOf", "oneOf", "allOf", "if", "not", "dependentSchemas", "patternProperties")
 _FIELD_TYPES = {
     "string": FieldType.STRING,
@@ -108,7 +110,19 @@ def read_params(tool: ToolSpec) -> dict[str, Param]:
         raise SchemaProblem(f"has a schema whose rules cross parameters ({crossing[0]})")
     if schema.get("type", "object") != "object":
         raise SchemaProblem("takes something else than an object")
-    return properties_of(schema, schema)
+    return {
+        name: param if param.description else replace(param, description=_told(name, tool))
+        for name, param in properties_of(schema, schema).items()
+    }
+
+
+def _told(name: str, tool: ToolSpec) -> str:
+    """Return what a tool's own description says of a parameter, in the form of a docstring."""
+    found = re.search(
+        rf"(?m)^[ \t]*[-*]?[ \t]*`?{re.escape(name)}`?[ \t]*(?:\([^)\n]*\))?[ \t]*[:-][ \t]*(.+)$",
+        tool.description,
+    )
+    return found.group(1)[:_MOST_TOLD] if found else ""
 
 
 def properties_of(schema: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Param]:

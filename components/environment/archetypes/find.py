@@ -40,6 +40,11 @@ def archetype_of(noun: str) -> Archetype:
     return _built(asked, name, found, why)
 
 
+def as_general(usual: Archetype, why: str) -> Archetype:
+    """Return what is known of an archetype's noun where the archetype is not what it means."""
+    return _built(usual.noun, GENERAL, Found.FALLBACK, why)
+
+
 def _resolve(noun: str) -> tuple[str, Found, str]:
     own = _known(noun)
     if own:
@@ -107,7 +112,7 @@ def _built(asked: str, name: str, found: Found, why: str) -> Archetype:
         noun=asked,
         name=name,
         found=found,
-        why=f"{why[:1].upper()}{why[1:]}.",
+        why=f"{why[:1].upper()}{why[1:].rstrip('.')}.",
         shape=body.shape,
         texts=body.texts,
         title_field=title,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from components.environment.archetypes.field_meaning import meaning_of
-from components.environment.archetypes.find import archetype_of
 from components.environment.archetypes.records import Archetype, FieldShape
 from components.environment.compiler.inputs import style_of, styled
 from components.environment.compiler.table import Column, Table, Tables
@@ -22,7 +21,7 @@ _STAMPS = ("time.created", "time.updated")
 
 def add_archetype_columns(table: Table, tables: Tables) -> None:
     """Add the usual fields of a table's noun, written in the style of the fields that are there."""
-    usual = archetype_of(table.noun)
+    usual = table.usual
     style = style_of(tuple(table.columns))
     has_title = title_column(table) is not None
     meanings = {_meaning(column) for column in table.columns.values()}
@@ -82,7 +81,7 @@ def _add_link(table: Table, name: str, target: Table) -> None:
 
 def title_column(table: Table) -> str | None:
     """Return the column that a person would call a row by, or None."""
-    usual = archetype_of(table.noun).title_field
+    usual = table.usual.title_field
     for word in (usual, *_TITLES):
         found = table.find(word)
         if found is not None and table.columns[found].body.type is FieldType.STRING:

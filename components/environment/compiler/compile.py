@@ -21,6 +21,7 @@ from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
+from components.environment.names import singular, tokens
 from components.environment.params import Param, SchemaProblem, read_params
 from components.environment.reading.read import read_spec
 from components.environment.reading.records import ToolReading
@@ -38,6 +39,8 @@ from components.records.frozen import FrozenDict
 from components.records.spec import ServiceSpec
 
 _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
+_MOST_TEXT = 400
+"""Characters of a description that say what a service speaks of."""
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE, Operation.DELETE})
 
 
@@ -59,7 +62,7 @@ def compile_spec(
     tools = _tools(spec, readings, quarantined)
     tools = {name: told_by_output(tool, tools) for name, tool in settings_as_values(tools).items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
-    tables = find_tables(stores)
+    tables = find_tables(stores, spoken_words(spec))
     add_output_columns(stores, tables)
     add_state_columns(stores, tables)
     for noun in sorted(tables):
@@ -96,6 +99,17 @@ def compile_spec(
     for name, item in blueprint.quarantined.items():
         why[name] = f"quarantined ({item.reason.value}): {item.detail}"
     return blueprint, seed, FrozenDict(why)
+
+
+def spoken_words(spec: ServiceSpec) -> frozenset[str]:
+    """Return the singular words of a service's title, tools and parameters."""
+    texts = [spec.title]
+    for tool in spec.tools.values():
+        texts += [tool.name, tool.description[:_MOST_TEXT]]
+        for name, part in (tool.input_schema.get("properties") or {}).items():
+            text = part.get("description") if isinstance(part, Mapping) else None
+            texts += [name, text[:_MOST_TEXT] if isinstance(text, str) else ""]
+    return frozenset(singular(word) for text in texts for word in tokens(text))
 
 
 def _tools(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from components.environment.archetypes.find import archetype_of
 from components.environment.compiler.inputs import Tool
 from components.environment.compiler.rows import Content, answer_of
 from components.environment.compiler.table import Table
@@ -38,7 +39,10 @@ def compile_pure(tool: Tool) -> tuple[ToolBlueprint, str] | None:
     if found.needs_clock:
         arguments["now"] = "$now"
     call = [found.function, arguments]
-    content = Content(table=Table(noun="result", names=("id",)), plain={"result": {"@call": call}})
+    content = Content(
+        table=Table(noun="result", usual=archetype_of("result"), names=("id",)),
+        plain={"result": {"@call": call}},
+    )
     blueprint = ToolBlueprint(
         operation=tool.reading.operation,
         functional=FunctionalClass.PROCESS,

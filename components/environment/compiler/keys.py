@@ -12,6 +12,7 @@ from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import SAID
 from components.environment.compiler.table import (
     NAMES_ITS_ROW,
+    OLD,
     ON_PARENT,
     RENAMES,
     TYPES,
@@ -21,6 +22,7 @@ from components.environment.compiler.table import (
     add_input,
     subject,
 )
+from components.environment.examples import examples_of
 from components.environment.names import is_id_of, singular, snake, strip_noun
 from components.environment.params import Param, singular_word
 from components.environment.reading.records import Role
@@ -111,6 +113,8 @@ def _key_name(item: Input, table: Table) -> str:
     if item.is_list:
         return singular(strip_noun(word, table.noun))
     plain = strip_noun(word, table.noun)
+    for start in OLD:
+        plain = plain.removeprefix(start) or plain
     return plain if plain != word else item.param.name
 
 
@@ -160,5 +164,10 @@ def _own(table: Table, name: str, kind: str, key_kind: KeyKind, item: Input | No
     document = FrozenDict() if item is None else item.param.document
     table.names, table.kind = (name,), key_kind
     table.columns[name] = Column(
-        name=name, body=body, schema=schema, document=document, source="names a row"
+        name=name,
+        body=body,
+        schema=schema,
+        document=document,
+        source="names a row",
+        examples=() if item is None or item.is_list else examples_of(item.param),
     )

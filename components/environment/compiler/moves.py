@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from components.environment.archetypes.find import archetype_of
+from components.environment.archetypes.records import Archetype
 from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import parent_link
 from components.environment.compiler.rows import (
@@ -65,9 +65,8 @@ TOGGLED = "toggled"
 """Stands for the other of two states."""
 
 
-def _lifecycle(noun: str, value: str) -> str:
+def _lifecycle(usual: Archetype, value: str) -> str:
     """Return the meaning of a status column, by the noun's usual lifecycle where there is one."""
-    usual = archetype_of(noun)
     if usual.status_field is not None and value in usual.lifecycle:
         return usual.fields[usual.status_field].meaning
     return f"status:active|{value}"
@@ -113,7 +112,7 @@ def add_state_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
             continue
         is_flag = isinstance(value, bool) or value == TOGGLED
         kind = FieldType.BOOLEAN if is_flag else FieldType.STRING
-        meaning = "flag.rare" if is_flag else _lifecycle(table.noun, value)
+        meaning = "flag.rare" if is_flag else _lifecycle(table.usual, value)
         table.columns[name] = Column(
             name=name,
             body=FieldBlueprint(type=kind, nullable=True, required=False),

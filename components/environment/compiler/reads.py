@@ -32,6 +32,7 @@ from components.records.blueprint import (
     FunctionalClass,
     Lookup,
     Operation,
+    QuarantineReason,
     Query,
     ToolBlueprint,
 )
@@ -39,6 +40,8 @@ from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict
 
 PAGE_SIZE = 10
+_ASKED = (Role.VALUE, Role.REFERENCE, Role.QUERY, Role.IDENTIFIER, Role.PARENT)
+_MOMENTS = ("created_at", "createdAt", "timestamp", "date", "time", "started_at", "startedAt")
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
 _TEXTS = (FieldType.STRING, FieldType.ARRAY)
 _BOUND_WORDS = frozenset(
@@ -81,9 +84,17 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
     elif tool.says("summary") and not table.is_single:
         return _summary(tool, table, tables)
     else:
+        asked = [item.param.name for item in tool.of(*_ASKED)]
+        is_asked = any(item.param.is_required for item in tool.of(*_ASKED)) or len(asked) > 1
+        if is_asked:
+            raise Unclear(
+                f"what it answers depends on {' and '.join(map(repr, asked))}, and nothing that is "
+                "kept does",
+                QuarantineReason.EXTERNAL,
+            )
         if not (table.is_single or tool.says("one")):
             raise Unclear(f"no argument says which {table.noun}")
-        lookup = Lookup(table=table.noun, where=FrozenDict({"the_first": True}))
+        lookup = Lookup(table=table.noun, where=FrozenDict({"the_one": _newest(tool, table)}))
         said.append(f"it takes nothing that names a {table.noun}: the first is shown")
     echoed = [
         item
@@ -108,6 +119,16 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
         result=answer_of(tool, content, tables),
     )
     return blueprint, "; ".join(said)
+
+
+def _newest(tool: Tool, table: Table) -> Any:
+    """Return the condition of the one row that a tool shows without being told which."""
+    moment = next((name for name in _MOMENTS if name in table.columns), None)
+    column = moment or next((n for n, c in sorted(table.columns.items()) if is_time(c)), None)
+    if column is None or not tool.says("newest"):
+        return True
+    every = {"@each": [{"@rows": {"table": table.noun}}, f"$element.{column}"]}
+    return {"@eq": [f"$item.{column}", {"@max": every}]}
 
 
 def _summary(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:

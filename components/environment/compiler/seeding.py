@@ -11,13 +11,13 @@ from typing import Any
 
 from components.environment.archetypes.cast import cast_of
 from components.environment.archetypes.field_meaning import meaning_of
-from components.environment.archetypes.find import archetype_of
 from components.environment.archetypes.records import FieldShape
 from components.environment.archetypes.rows import row_values
 from components.environment.archetypes.table_shape import TableShape
 from components.environment.compiler.columns import title_column
 from components.environment.compiler.table import ROW_KEY, Column, KeyKind, Table, Tables
 from components.environment.entities import new_id
+from components.environment.examples import like
 from components.environment.names import snake
 from components.environment.values import settle
 from components.records.blueprint import EntityBlueprint, FieldType, SeedData
@@ -89,6 +89,26 @@ def _tie(table: Table, name: str, tables: Tables, found: dict[str, dict[str, Jso
         rows[row_id] = FrozenDict({**row, name: value})
 
 
+def _said(table: Table, index: int) -> dict[str, Any]:
+    """Return the values of a row that the columns' own words give: names of rows one each, other
+    values in turn; a single one is what half of the rows hold.
+    """
+    found: dict[str, Any] = {}
+    for name, column in table.columns.items():
+        values = column.examples
+        is_kind = column.body.type in (FieldType.STRING, *_NUMBERS)
+        if not values or not is_kind or name in table.links or _is_made(name, table):
+            continue
+        if name == table.names[0]:
+            value = values[index % len(values)]
+            made = like(value, index) if isinstance(value, str) else None
+            if index < len(values) or made is not None:
+                found[name] = value if index < len(values) else made
+        elif len(values) > 1 or index % 2 == 0:
+            found[name] = values[index % len(values)]
+    return found
+
+
 def _share_names(tables: Tables, found: dict[str, dict[str, JsonObject]]) -> None:
     """Give what is called alike the same values: where one table's rows are named by a `ticker`,
     the tickers of all tables are among those.
@@ -146,6 +166,7 @@ def _rows(
     named = _named_by_others(table, tables, found)
     for index, row in enumerate(values):
         own = {name: _fixed(row.get(name), table, name, index) for name in table.columns}
+        own.update(_said(table, index))
         own.update({name: keys[index % len(keys)] for name, keys in named.items()})
         own.update(dict.fromkeys(late))
         settled = settle(own)
@@ -164,7 +185,7 @@ def _rows(
 def _shape(
     table: Table, tables: Tables, found: Mapping[str, Mapping[str, JsonObject]]
 ) -> TableShape:
-    usual = archetype_of(table.noun)
+    usual = table.usual
     links = {
         name: _keys(tables[noun], found.get(noun, {}))
         for name, noun in table.links.items()

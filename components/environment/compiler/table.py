@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from components.environment.archetypes.records import Archetype
 from components.environment.compiler.inputs import Input, Tool
+from components.environment.examples import examples_of
 from components.environment.names import is_id_of, singular, snake, strip_noun
 from components.environment.params import Param
 from components.environment.reading.records import Role
@@ -37,6 +39,9 @@ TYPES = {
     "object": FieldType.OBJECT,
 }
 RENAMES = ("new_", "updated_", "target_", "to_")
+"""What stands before the name of a field that gets a new value."""
+OLD = ("old_", "current_", "existing_", "original_")
+"""What stands before the name of a field that a row is known by until then."""
 
 
 class Unclear(Exception):
@@ -77,6 +82,8 @@ class Column:
     """What put it there, for `show`."""
     description: str = ""
     """As its parameter has it."""
+    examples: tuple[str | int | float, ...] = ()
+    """Values that its parameter is said to take."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +91,8 @@ class Table:
     """One table while the compiler works it out."""
 
     noun: str
+    usual: Archetype
+    """What such a record usually holds, in the sense that the service gives the noun."""
     columns: dict[str, Column] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     """Columns that together name a row, the one that is its own first."""
@@ -112,7 +121,7 @@ class Table:
         if is_id_of(word, self.noun) and self.names:
             return self.names[0]
         plain = strip_noun(word, self.noun)
-        for start in RENAMES:
+        for start in (*RENAMES, *OLD):
             if plain.startswith(start) and len(plain) > len(start):
                 plain = plain[len(start) :]
         wanted = (word, plain)
@@ -182,4 +191,5 @@ def add_param(table: Table, name: str, param: Param, source: str, *, one: bool =
         document=param.document,
         source=source,
         description=param.description,
+        examples=examples_of(param),
     )

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from components.environment.compiler.inputs import Tool, item_inputs
+from components.environment.archetypes.context import in_context
+from components.environment.compiler.inputs import Input, Tool, item_inputs, style_of, styled
 from components.environment.compiler.keys import settle_key
 from components.environment.compiler.links import settle_links
 from components.environment.compiler.table import (
     ON_PARENT,
+    RENAMES,
     TYPES,
     Column,
     Table,
@@ -32,14 +34,19 @@ from components.records.blueprint import (
 from components.records.frozen import FrozenDict
 
 
-def find_tables(tools: Iterable[Tool]) -> dict[str, Table]:
-    """Return the tables that tools speak of, with their keys, columns and links."""
+def find_tables(tools: Iterable[Tool], spoken: frozenset[str] = frozenset()) -> dict[str, Table]:
+    """Return the tables that tools speak of, with their keys, columns and links.
+
+    Args:
+        tools: of one service.
+        spoken: words that the service uses; they say which sense a noun has.
+    """
     everyone = sorted(tools, key=lambda tool: tool.name)
     tables: dict[str, Table] = {}
     for tool in everyone:
         for noun in (tool.reading.entity, tool.reading.parent):
             if noun:
-                tables.setdefault(noun, Table(noun=noun))
+                tables.setdefault(noun, Table(noun=noun, usual=in_context(noun, spoken)))
     for table in tables.values():
         settle_key(table, [tool for tool in everyone if subject(tool) == table.noun], everyone)
     for tool in everyone:
@@ -126,9 +133,18 @@ def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
         known = table.find(item.word)
         if known is None:
             told = "stored" if is_write else "filtered"
-            add_input(table, item.param.name, item, f"{told} by {tool.name}", is_write=is_write)
+            name = _new_name(item, table)
+            add_input(table, name, item, f"{told} by {tool.name}", is_write=is_write)
         elif is_write and known not in table.names:
             _widen(table.columns[known], item.param)
+
+
+def _new_name(item: Input, table: Table) -> str:
+    """Return what a column is called that an input is the first to speak of."""
+    start = next((start for start in RENAMES if item.word.startswith(start)), "")
+    plain = item.word.removeprefix(start)
+    is_free = bool(start) and plain not in ("", "id") and plain not in table.columns
+    return styled(plain, style_of((item.param.name,))) if is_free else item.param.name
 
 
 def _settle_required(table: Table, tools: list[Tool]) -> None:

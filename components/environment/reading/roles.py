@@ -62,9 +62,14 @@ def _plain_role(param: Param, kind: str, operation: Operation) -> Role | None:
     if kind == "auth":
         return Role.AUTH
     is_read = operation in _READS or operation is Operation.EXTERNAL
-    if kind in _PAGING and is_read and not (kind == "limit" and param.type not in _NUMERIC):
+    is_key = operation is Operation.GET and param.is_required  # the page of a book, say
+    if kind in _PAGING and is_read and not is_key and _is_number(param, kind):
         return _PAGING[kind]
     return None
+
+
+def _is_number(param: Param, kind: str) -> bool:
+    return kind != "limit" or param.type in _NUMERIC
 
 
 def _other_role(param: Param, kind: str, operation: Operation) -> Role:
