@@ -19,6 +19,7 @@ from components.environment.compiler.seeding import seed_rows
 from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
+from components.environment.compiler.told import add_told_columns
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
 from components.environment.names import singular, tokens
@@ -62,9 +63,11 @@ def compile_spec(
     tools = _tools(spec, readings, quarantined)
     tools = {name: told_by_output(tool, tools) for name, tool in settings_as_values(tools).items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
-    tables = find_tables(stores, spoken_words(spec))
+    spoken = spoken_words(spec)
+    tables = find_tables(stores, spoken)
     add_output_columns(stores, tables)
     add_state_columns(stores, tables)
+    add_told_columns(stores, tables)
     for noun in sorted(tables):
         add_archetype_columns(tables[noun], tables)
     made: dict[str, ToolBlueprint] = {}
@@ -78,7 +81,7 @@ def compile_spec(
         reading = readings[name]
         is_outside = item.reason is QuarantineReason.EXTERNAL
         if is_outside or reading.operation is Operation.COMPUTE:
-            made[name] = simulated_tool(spec.tools[name], reading)
+            made[name] = simulated_tool(spec.tools[name], reading, spoken)
             why[name] = f"simulated: {item.detail}"
             del quarantined[name]
     used = _tables_used(made, tables)

@@ -35,7 +35,8 @@ NO_DATA = frozenset({Role.AUTH, Role.FORMAT, Role.CONTROL, Role.SELECT, Role.LIM
 
 
 @cache
-def _words(kind: str) -> frozenset[str]:
+def words_of(kind: str) -> frozenset[str]:
+    """Return one list of words of the compiler's lexicon."""
     text = Path(__file__).with_name("words.json").read_text(encoding="utf-8")
     return frozenset(json.loads(text)[kind].split())
 
@@ -112,7 +113,7 @@ class Tool:
         description begins.
         """
         text = self.spec.description.lower()[:_MOST_TEXT]
-        return not _words(kind).isdisjoint({*tokens(self.name), *_WORD.findall(text)})
+        return not words_of(kind).isdisjoint({*tokens(self.name), *_WORD.findall(text)})
 
     @property
     def data(self) -> tuple[Input, ...]:

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from components.environment.archetypes.context import in_context
+from components.environment.archetypes.records import Found
 from components.environment.names import plural, singular, tokens
 from components.environment.reading.records import ToolReading
-from components.records.blueprint import Operation, ToolBlueprint
+from components.records.blueprint import FunctionalClass, Operation, ToolBlueprint
 from components.records.frozen import FrozenDict
 from components.records.spec import ToolSpec
 
+_LOOKS_UP = frozenset({"search", "find", "query", "web", "news", "crawl", "scrape", "browse"})
+"""Words of tools whose answers are found on pages."""
+_PAGE = "search_result"
+_RECORD = "general"
 
-def simulated_tool(spec: ToolSpec, reading: ToolReading) -> ToolBlueprint:
-    """Return the blueprint of a tool that is only simulated: it reads and changes no state."""
-    noun = reading.entity or "result"
-    words = tokens(spec.name)
-    last = words[-1] if words else noun
-    is_many = reading.operation in (Operation.LIST, Operation.SEARCH) or singular(last) != last
-    name = plural(noun) if is_many else noun
-    drawn = {"@draw": {"noun": noun, "many": is_many, "tool": spec.name}}
+
+def simulated_tool(spec: ToolSpec, reading: ToolReading, spoken: frozenset[str]) -> ToolBlueprint:
+    """Return the blueprint of a tool that is only simulated: it changes no state.
+
+    A write is acknowledged; anything else answers records of the kind that its words name, as far
+    as that kind is known.
+
+    Args:
+        spec: the tool.
+        reading: what it was taken for.
+        spoken: words that the service uses.
+    """
+    answer: dict[str, Any] = {"simulated": True}
+    if reading.functional is FunctionalClass.WRITE:
+        answer |= {"success": True, "message": f"{spec.name}: accepted"}
+    else:
+        answer |= _records(spec, reading, spoken)
     return ToolBlueprint(
         operation=reading.operation,
         functional=reading.functional,
         difficulty=reading.difficulty,
         simulated=True,
-        result=FrozenDict({"simulated": True, name: drawn}),
+        result=FrozenDict(answer),
     )
+
+
+def _records(spec: ToolSpec, reading: ToolReading, spoken: frozenset[str]) -> dict[str, Any]:
+    words = tokens(spec.name)
+    noun = reading.subject or "result"
+    usual = in_context(noun, spoken)
+    kind = usual.name
+    if usual.found is Found.FALLBACK or reading.subject is None:
+        kind = _PAGE if _LOOKS_UP & set(words) else _RECORD
+    last = words[-1] if words else noun
+    is_many = reading.operation in (Operation.LIST, Operation.SEARCH) or singular(last) != last
+    is_many = is_many or kind == _PAGE
+    drawn = {"@draw": {"noun": kind, "many": is_many, "tool": spec.name}}
+    return {plural(noun) if is_many else noun: drawn}

@@ -234,6 +234,7 @@ def _read(
         float(weights.identifier.probabilities(one)[yes])
         for one in param_features(server, view, chosen.operation.value)
     ]
+    noun = entity
     if chosen.operation in (Operation.COMPUTE, Operation.EXTERNAL):
         entity = None
     roles = assign_roles(view, chosen.operation, entity, likely, weights.identifier_threshold)
@@ -242,6 +243,7 @@ def _read(
         functional=chosen.functional,
         deterministic=chosen.deterministic,
         entity=entity,
+        subject=noun,
         parent=_parent(view, roles, entity) if chosen.operation in _PARENTED else None,
         roles=FrozenDict(roles),
         difficulty=difficulty_of(view, roles),

@@ -69,6 +69,8 @@ class ToolReading(Record):
     """A typed state machine with seeded data, or a pure function, can do what it does."""
     entity: str | None
     """Kind of record that it is about, in singular snake_case; tools of one table say the same."""
+    subject: str | None = None
+    """Noun that its words are about, where no record is kept as well."""
     parent: str | None = None
     """append, detach, link: kind of record that it is added to, taken from or related to."""
     roles: FrozenDict[str, Role] = FrozenDict()
