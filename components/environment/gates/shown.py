@@ -31,7 +31,7 @@ class Columns:
         wanted = {form for plain in (word, strip_noun(word, self.table)) for form in _forms(plain)}
         exact = [name for name in sorted(self.names) if name == argument]
         found = exact or [name for name in sorted(self.names) if snake(name) in wanted]
-        if not found and is_id_of(word, self.table):
+        if not found and (is_id_of(word, self.table) or is_id_of(singular(word), self.table)):
             found = [name for name in ("id", self.key) if name in self.names]
         return found[0] if found else None
 
