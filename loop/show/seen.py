@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from components.records.system import System
 from loop.ledger import RoundFolder, load_system
@@ -42,6 +43,11 @@ class Seen:
     def decisions(self) -> tuple[Decided, ...]:
         """Every patch that was tried, in order."""
         return decisions_of(self.folder.units)
+
+    @property
+    def runs_dir(self) -> Path:
+        """Folder of all runs."""
+        return self.folder.path.parents[1]
 
     @property
     def where(self) -> str:

@@ -13,6 +13,7 @@ from components.records.blueprint import (
 from components.records.spec import ToolSpec
 from components.records.world import Reaction
 from loop.plain_page import Page
+from loop.show.readings import show_readings
 from loop.show.seen import Seen
 from loop.show.words import expression_text
 
@@ -43,6 +44,8 @@ def show_service(seen: Seen, name: str) -> Page:
             (tool, item.functional.value, item.operation.value, f"{item.difficulty} of 5", table)
         )
     page.table(rows4)
+    if blueprint.inferred:
+        show_readings(page, spec, seen.runs_dir)
     for tool, item in sorted(blueprint.tools.items()):
         if tool not in blueprint.quarantined:
             _show_tool(page, tool, item, spec.tools.get(tool))

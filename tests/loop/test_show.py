@@ -168,8 +168,19 @@ def test_quarantined_tools_of_a_seed_round_are_shown_with_the_reason(played: Pat
     out = shown(played, run="d", service="notes")
 
     assert "inferred from names and schemas" in out
-    (row,) = [line for line in out.splitlines() if line.startswith("  web_search ")]
-    assert "external" in row
+    rows = [line for line in out.splitlines() if line.startswith("  web_search ")]
+    assert len(rows) == 2
+    assert all("external" in row for row in rows)
+    assert "simulated: Its answer" in rows[1]
+
+
+def test_a_compiled_service_tells_what_its_tools_were_taken_for(played: Path) -> None:
+    out = shown(played, run="d", service="notes")
+
+    assert "What each tool was taken for" in out
+    (row,) = [line for line in out.splitlines() if line.startswith("  create_note  create note")]
+    assert "% sure" in row
+    assert "verb family: create" in row
 
 
 def test_a_patch_is_shown_with_its_difference_its_replays_and_the_decision(played: Path) -> None:
