@@ -189,3 +189,43 @@ def test_the_order_of_properties_changes_nothing() -> None:
         to_json(other.admission.blueprint)
     )
     assert canonical_json(to_json(one.seed)) == canonical_json(to_json(other.seed))
+
+
+def test_a_search_without_a_noun_is_about_what_the_others_are_about() -> None:
+    spec = spec_of(
+        tool("npm_search", "Search npm", query=TEXT),
+        tool("npm_package", "Get a package by its name", package_name=TEXT),
+        tool("npm_package_readme", "Get the readme of a package", package_name=TEXT),
+        tool("npm_package_versions", "Get the versions of a package", package_name=TEXT),
+    )
+
+    readings = read_spec(spec)
+
+    assert readings["npm_search"].entity == "package"
+
+
+def test_what_a_get_asks_for_is_in_its_answer() -> None:
+    made = make_service(
+        spec_of(
+            tool("get_package", "Get a package by its name", package_name=TEXT),
+            tool("get_package_readme", "Get the readme of a package", package_name=TEXT),
+            tool("list_packages", "List all packages"),
+        )
+    )
+
+    assert "readme" in made.admission.blueprint.entities["package"].fields
+    assert any(row["readme"] for row in rows(made, "package"))
+
+
+def test_texts_that_nothing_is_known_of_are_plain() -> None:
+    made = make_service(
+        spec_of(
+            tool("list_widgets", "List all widgets", frobnication_=TEXT),
+            tool("get_widget", "Get a widget", widget_id=TEXT),
+        )
+    )
+
+    assert {row["frobnication"] for row in rows(made, "widget")} <= {
+        None,
+        *(f"frobnication-{number}" for number in range(1, 9)),
+    }

@@ -44,7 +44,8 @@ def in_context(noun: str, spoken: frozenset[str]) -> Archetype:
     if (
         len(said) >= _ENOUGH
         or (said and share >= _NEAR)
-        or ((is_small or usual.found is Found.DIRECT) and share >= _FAR)
+        or (is_small and share >= _FAR)
+        or (usual.found is Found.DIRECT and share >= _NEAR)
     ):
         return usual
     return as_general(

@@ -20,6 +20,7 @@ from components.environment.params import (
     is_storable,
 )
 from components.environment.reading.records import Role, ToolReading
+from components.records.blueprint import Operation
 from components.records.spec import ToolSpec
 
 _WRAPPERS = frozenset(
@@ -200,7 +201,18 @@ def _inputs(
                 if is_storable(inner):
                     yield Input(param=part, role=Role.VALUE, path=(name, inner))
         elif is_storable(name):
+            if role is Role.VALUE and _finds_by_words(param, reading):
+                role = Role.QUERY
             yield Input(param=param, role=role, path=(name,))
+
+
+def _finds_by_words(param: Param, reading: ToolReading) -> bool:
+    """True for a text that a list of records is searched for, whatever it is called besides."""
+    is_many = reading.operation in (Operation.LIST, Operation.SEARCH)
+    last = param.word.rpartition("_")[2]
+    return (
+        is_many and param.type == "string" and not param.enum and last in words_of("text_filters")
+    )
 
 
 def _wrapper(params: Mapping[str, Param], noun: str) -> Param | None:

@@ -19,6 +19,7 @@ from components.environment.compiler.table import ROW_KEY, Column, KeyKind, Tabl
 from components.environment.entities import new_id
 from components.environment.examples import like
 from components.environment.names import snake
+from components.environment.params import is_free_text
 from components.environment.values import settle
 from components.records.blueprint import EntityBlueprint, FieldType, SeedData
 from components.records.frozen import FrozenDict, JsonObject
@@ -28,6 +29,9 @@ SEED_NOW = "2026-03-02T09:00:00Z"
 """The moment that seeds are written for: worlds start then."""
 _GENERIC = frozenset({"id", "name", "title", "key", "type", "path", "kind", "value", "text"})
 """Names that say nothing of what they name."""
+_SAYS_NOTHING = "text.phrase"
+"""Meaning of texts of which not even the name says what they hold."""
+_KINDS = 8
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
 
 
@@ -39,6 +43,7 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
         tables: the compiler's tables by noun.
         entities: the finished entities by noun.
     """
+    _share_examples(tables)
     found: dict[str, dict[str, JsonObject]] = {}
     waiting: list[tuple[Table, str]] = []
     for table in _by_links(tables):
@@ -107,6 +112,20 @@ def _said(table: Table, index: int) -> dict[str, Any]:
         elif len(values) > 1 or index % 2 == 0:
             found[name] = values[index % len(values)]
     return found
+
+
+def _share_examples(tables: Tables) -> None:
+    """Give the column that names rows what any column of its name is said to take."""
+    for word, owner in sorted(_owners(tables).items()):
+        own = owner.columns[owner.names[0]]
+        others = [
+            value
+            for noun in sorted(tables)
+            for name, column in sorted(tables[noun].columns.items())
+            if snake(name) == word
+            for value in column.examples
+        ]
+        own.examples = tuple(dict.fromkeys((*own.examples, *others)))[:ROWS_PER_TABLE]
 
 
 def _share_names(tables: Tables, found: dict[str, dict[str, JsonObject]]) -> None:
@@ -238,6 +257,9 @@ def _field(column: Column, table: Table) -> FieldShape:
     meaning = column.meaning or meaning_of(snake(column.name), json_type, column.schema)
     if column.name in table.names and meaning == "code.snippet":
         meaning = "id.code"
+    if meaning == _SAYS_NOTHING and not is_free_text(snake(column.name)):
+        word = snake(column.name).replace("_", "-")
+        meaning = "choice:" + "|".join(f"{word}-{number}" for number in range(1, _KINDS + 1))
     is_known = column.name in table.names or column.name in table.links or column.body.generated
     nullable = column.body.nullable and not is_known
     return FieldShape(type=kind, meaning=meaning, nullable=nullable)

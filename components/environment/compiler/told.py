@@ -12,7 +12,8 @@ from components.environment.archetypes.field_meaning import meaning_of
 from components.environment.archetypes.meanings import parse_meaning
 from components.environment.compiler.inputs import Tool, style_of, styled, words_of
 from components.environment.compiler.table import Column, Table
-from components.environment.names import tokens
+from components.environment.names import singular, tokens
+from components.environment.reading.records import Role
 from components.records.blueprint import FieldBlueprint, FieldType, Operation
 
 _LISTS = re.compile(
@@ -50,6 +51,18 @@ def _name(part: str) -> str:
     return "_".join(words) if is_field and part.replace("/", " ").isascii() else ""
 
 
+def aspect_of(tool: Tool) -> tuple[str, ...]:
+    """Return what a get shows of its record by its own name: `readme` of `get_package_readme`."""
+    if tool.reading.operation is not Operation.GET or not tool.of(Role.IDENTIFIER, Role.PARENT):
+        return ()
+    last = (tool.reading.entity or "").rpartition("_")[2]
+    parts = tokens(tool.name)
+    places = [place for place, word in enumerate(parts) if singular(word) == last]
+    rest = parts[places[-1] + 1 :] if places else ()
+    cut = next((n for n, word in enumerate(rest) if word in words_of("no_aspect")), len(rest))
+    return ("_".join(rest[:cut]),) if 0 < cut <= _WORDS else ()
+
+
 def add_told_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
     """Give each table the columns that the descriptions of its reads list."""
     for tool in sorted(tools, key=lambda tool: tool.name):
@@ -57,10 +70,11 @@ def add_told_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
         if table is None or tool.reading.operation not in _READS:
             continue
         style = style_of(tuple(table.columns))
-        for word in told_fields(tool.spec.description):
+        for word in (*told_fields(tool.spec.description), *aspect_of(tool)):
             if table.find(word) is not None or word == "id":
                 continue
             meaning = meaning_of(word, "string")
+            meaning = "sentence" if meaning == "text.phrase" else meaning
             kind = parse_meaning(meaning).type
             name = styled(word, style)
             table.columns[name] = Column(

@@ -16,6 +16,7 @@ from components.environment.reading.params import Param
 from components.environment.reading.words import (
     Phrase,
     singular,
+    verb_of,
     words,
 )
 from components.records.blueprint import Operation
@@ -43,10 +44,13 @@ def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str
             votes[noun] += 3 if rank == 0 else 1
     first = [_choose(nouns, votes) for nouns in candidates]
     shared = Counter(noun for noun in first if noun)
-    return [
+    homes = [
         _home(view, operation, noun, shared, title)
         for view, operation, noun in zip(server.tools, operations, first, strict=True)
     ]
+    main = Counter(noun for noun in homes if noun).most_common(1)
+    usual = main[0][0] if main and main[0][1] > 1 else None
+    return [noun or usual for noun in homes]
 
 
 def _choose(nouns: list[str], votes: Counter[str]) -> str | None:
@@ -146,9 +150,15 @@ def key_noun(param: Param) -> str:
     return "_".join(singular(word) for word in parts[-_MAX_WORDS:])
 
 
+def _is_no_noun(word: str) -> bool:
+    """True for words that stand where a noun is looked for and name no thing."""
+    is_participle = word.endswith("ed") and bool(verb_of(word))
+    return word in words("trailing_verbs") or word in words("no_nouns") or is_participle
+
+
 def _noun(phrase: Phrase, title: frozenset[str]) -> str:
     parts = [singular(word) for word in phrase.noun if word.isalpha()]
-    while parts and parts[-1] in words("trailing_verbs"):
+    while parts and _is_no_noun(parts[-1]):
         parts = parts[:-1]
     while len(parts) > 1 and parts[-1] in words("aspects"):
         parts = parts[:-1]
