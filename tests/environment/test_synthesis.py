@@ -193,15 +193,15 @@ def test_the_order_of_properties_changes_nothing() -> None:
 
 def test_a_search_without_a_noun_is_about_what_the_others_are_about() -> None:
     spec = spec_of(
-        tool("npm_search", "Search npm", query=TEXT),
-        tool("npm_package", "Get a package by its name", package_name=TEXT),
-        tool("npm_package_readme", "Get the readme of a package", package_name=TEXT),
-        tool("npm_package_versions", "Get the versions of a package", package_name=TEXT),
+        tool("search", "Search by free text", query=TEXT),
+        tool("get_package", "Get a package by its name", package_name=TEXT),
+        tool("list_packages", "List all packages"),
+        tool("delete_package", "Delete a package", package_name=TEXT),
     )
 
     readings = read_spec(spec)
 
-    assert readings["npm_search"].entity == "package"
+    assert readings["search"].entity == "package"
 
 
 def test_what_a_get_asks_for_is_in_its_answer() -> None:
