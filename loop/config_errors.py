@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from components.records.config import Config
 from loop.config_keys import keys_of, unknown_key
 from loop.verbs import nearest
 
+_LOGIN = re.compile(r"://[^/@\s]*@")
+"""User and password of an address; neither is shown."""
 _EXPECTED = {
     "int_type": "must be an integer",
     "int_from_float": "must be an integer",
@@ -23,6 +26,7 @@ _EXPECTED = {
     "tuple_type": "must be a list, such as [a,b]",
     "model_type": "must be a group of keys",
     "model_attributes_type": "must be a group of keys",
+    "string_pattern_mismatch": "is not of the form that --help describes",
     "string_too_short": "must not be empty",
     "too_short": "must not be empty",
 }
@@ -141,6 +145,7 @@ def _advice(key: str, defaults: Mapping[str, Any], values: Any, found: Any) -> s
 
 def _quoted(value: Any) -> str:
     text = f"'{value}'" if isinstance(value, str) else json.dumps(value, default=str)
+    text = _LOGIN.sub("://***@", text)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -136,6 +136,7 @@ def build_services(config: RunConfig, console: Console) -> Services:
         raise ConfigError(
             "no service was admitted; name some in environment.services or environment.mcp_config"
         )
+    _check_partners(config, specs, compiled)
     _check_tasks_fit(config, specs)
     environment = Environment(
         blueprints=FrozenDict(blueprints), seeds=FrozenDict(seeds), reactions=load_reactions()
@@ -180,6 +181,29 @@ def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
         )
 
 
+def _check_partners(config: RunConfig, specs: dict[str, ServiceSpec], compiled: list[str]) -> None:
+    """Refuse tasks that would be made of compiled services alone: none of them reacts to another,
+    and a task comes back to a service because of what another one did.
+    """
+    wanted = config.task.domains
+    fitting = [
+        name
+        for name, spec in specs.items()
+        if not wanted or name in wanted or spec.domain in wanted
+    ]
+    if fitting and set(fitting) <= set(compiled):
+        key = "task.domains" if wanted else "environment.services"
+        partners = sorted({loaded.domain for loaded in specs.values() if loaded.domain})
+        others = [name for name in partners if name not in wanted and name != "external"][:2]
+        named = ",".join([*wanted, *(others or ["support", "finance"])])
+        mend = f"task.domains=[{named}]" if wanted else "environment.services=[helpdesk,mail,crm]"
+        raise ConfigError(
+            f"{key}: no task can be made of {', '.join(sorted(fitting))} alone, since services "
+            f"that are compiled do not react to each other; name built-in ones beside them, such "
+            f"as {mend}"
+        )
+
+
 def _builtin(name: str) -> Candidate:
     known = builtin_services()
     if name not in known:
@@ -210,7 +234,7 @@ def _compiled(
     taken, specs = set(settings.services), []
     for server in listed:
         if server.spec is None:
-            refused[server.name] = server.error
+            refused[server.name] = server.error.removeprefix(f"{server.name}: ")
         elif server.spec.service in taken:
             refused[server.name] = (
                 f"there is a service '{server.spec.service}' already; rename the server"

@@ -19,7 +19,7 @@ from components.environment.simulation import draw_records
 from components.environment.state import MAX_ROW_BYTES, Table
 from components.environment.values import same as same
 from components.environment.values import settle, settle_number
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, canonical_json
 
 _WORD = re.compile(r"\w+")
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -464,6 +464,7 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "@is_null": lambda value: value is None,
     "@len": lambda value: len(value) if value is not None else 0,
     "@text": lambda value: value if isinstance(value, bool) or value is None else str(value),
+    "@json": lambda value: canonical_json(value).decode(),
     "@lower": lambda value: value.lower() if isinstance(value, str) else value,
 }
 _FIXED: dict[str, Callable[[Any, Any], Any]] = {

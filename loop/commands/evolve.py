@@ -49,11 +49,15 @@ def outcome(summary: RoundSummary) -> list[str]:
     before, after, faults = summary.reeval.before, summary.reeval.after, summary.faults
     lines = []
     if faults.planted:
+        since = ", in all rounds so far" if summary.round > 1 else ""
         lines.append(
-            f"planted faults: {faults.found} of {faults.planted} found, {faults.repaired} "
+            f"planted faults{since}: {faults.found} of {faults.planted} found, {faults.repaired} "
             f"repaired, {faults.wrongly_blamed} places blamed wrongly"
         )
-    lines.append(
-        f"passed: {before.passed} of {before.scored} before, {after.passed} of {after.scored} after"
+    told = (
+        f"{before.passed} of {before.scored} before, {after.passed} of {after.scored} after"
+        if summary.patches.accepted
+        else f"{before.passed} of {before.scored}; no patch was kept, so nothing was played again"
     )
+    lines.append(f"passed: {told}")
     return lines

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from components.environment.sources.listed import ListedServer
 from components.environment.sources.read import read_sources
-from components.errors import ConfigError
+from components.errors import ConfigError, SpecError
 from components.records.base import to_json
 from loop.compute.pool import open_pool
 from loop.config import SynthesizeConfig
@@ -51,6 +51,11 @@ def main(config: SynthesizeConfig) -> None:
             if server.spec is not None:
                 _write(Path(config.out), server, by_name[server.spec.service])
     print(_table(listed, by_name).text())
+    if not specs:
+        raise SpecError(
+            "none of the servers could be listed; the table says why of each: mend them, or name "
+            "other sources"
+        )
     if config.out is not None:
         print(config.out)
 
@@ -71,23 +76,30 @@ def _write(folder: Path, server: ListedServer, service: CompiledSpec) -> None:
 
 def _table(listed: tuple[ListedServer, ...], services: dict[str, CompiledSpec]) -> Page:
     page = Page()
-    rows = [("service", "tools", "kept", "simulated", "quarantined", "")]
+    rows = [("service", "tools", "deterministic", "simulated", "quarantined", "why not admitted")]
     for server in listed:
         if server.spec is None:
             rows.append((server.name, "-", "-", "-", "-", server.error))
             continue
         service = services[server.spec.service]
         tools = service.blueprint.tools.values()
-        simulated = sum(tool.simulated for tool in tools)
+        drawn = sum(tool.simulated for tool in tools)
         rows.append(
             (
                 service.spec.service,
                 str(len(service.spec.tools)),
-                str(len(tools) - simulated),
-                str(simulated),
+                str(len(tools) - drawn),
+                str(drawn),
                 str(len(service.blueprint.quarantined)),
-                "" if service.admitted else f"not admitted: {service.reason}",
+                "" if service.admitted else service.reason,
             )
         )
+    if len(services) > 1:
+        counts = [row[1:5] for row in rows[1:] if row[1] != "-"]
+        sums = (str(sum(map(int, column))) for column in zip(*counts, strict=True))
+        admitted = sum(service.admitted for service in services.values())
+        told = f"{admitted} of {len(listed)} admitted"
+        all_tools, plain, drawn_tools, lost = sums
+        rows.append(("in all", all_tools, plain, drawn_tools, lost, told))
     page.table(rows)
     return page

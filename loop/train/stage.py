@@ -7,6 +7,7 @@ nothing passed leaves the policy as it is, and says so.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,8 @@ _Scored = tuple[Trajectory, ScoredTrajectory]
 STAGE = "train"
 POLICY = "policy"
 """Folder of a round that holds the policy as the round leaves it."""
+CHECKPOINTS = "checkpoints"
+"""Folder of a round that a killed training goes on from; gone once the training is recorded."""
 HELD_OUT = "held_out"
 MASTERED = "mastered"
 
@@ -68,6 +71,8 @@ def train_policy(context: RoundContext, system: System, after: Rolled) -> Traini
     def train() -> Path | None:
         compute = partial(_trained, context, system, after, recipe)
         result.update(context.folder.run_stage(STAGE, compute))
+        # The delta is kept; what a killed training would have gone on from is many times as large.
+        shutil.rmtree(context.folder.path / CHECKPOINTS, ignore_errors=True)
         adapter = result["adapter"]
         return None if adapter is None else kept_policy(context.folder.path / POLICY, adapter)
 
@@ -123,7 +128,7 @@ def _trained(
         context.console.line("nothing that may be trained on has passed: the policy stays as it is")
         return result
     training = start_training(
-        start, samples, recipe, context.config.seed, context.folder.path / "checkpoints"
+        start, samples, recipe, context.config.seed, context.folder.path / CHECKPOINTS
     )
     training.run(on_step=lambda done, total, _: context.console.progress(STAGE, done, total))
     harness = rendering_version(system.harness)

@@ -25,6 +25,7 @@ from components.environment.reading.records import Role
 from components.environment.seeds.sample_values import SchemaSampler
 from components.records.blueprint import FieldType, FunctionalClass, Lookup, Operation
 from components.records.frozen import FrozenDict, freeze
+from components.records.spec import ToolSpec
 
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
 _SUCCESS = frozenset({"success", "ok", "done", "deleted", "updated", "created", "removed"})
@@ -206,6 +207,9 @@ def answer_of(tool: Tool, content: Content, tables: Tables) -> FrozenDict[str, A
     properties = properties_of(output, output) if output is not None else {}
     if not properties:
         return FrozenDict(content.plain)
+    if (wrapped := wrapped_result(tool.spec)) is not None:
+        value = _whole(wrapped, content)
+        return FrozenDict({wrapped.name: content.plain if value is None else value})
     answer = {
         name: value
         for name, param in sorted(properties.items())
@@ -216,6 +220,35 @@ def answer_of(tool: Tool, content: Content, tables: Tables) -> FrozenDict[str, A
         if name not in answer and param.is_required:
             answer[name] = {"@lit": freeze(sampler.value(param.schema))}
     return FrozenDict(answer or content.plain)
+
+
+def wrapped_result(spec: ToolSpec) -> Param | None:
+    """Return the property of an output schema that holds the whole answer, or None.
+
+    SDKs make such schemas of a function's return type: `{"result": ...}`.
+    """
+    output = spec.output_schema
+    properties = properties_of(output, output) if output is not None else {}
+    return properties.get("result") if set(properties) == {"result"} else None
+
+
+def _whole(param: Param, content: Content) -> Any:
+    """Return the whole answer in a wrapper's type; None where the type leaves it open."""
+    table = content.table
+    if param.type == "array":
+        rows = [content.row] if content.rows is None and content.row else content.rows
+        own = param.item_properties
+        shape = _picked("$element", own, table) if own else shown_row(table, "$element")
+        return None if rows is None else {"@each": [rows, shape]}
+    if param.type == "object":
+        return _picked(content.row, param.properties, table) if content.row else None
+    if param.type == "boolean":
+        return True
+    if param.type in ("integer", "number"):
+        return content.total if content.total is not None else 1
+    if param.type == "string":
+        return content.message or {"@json": content.plain}
+    return None
 
 
 def _part(param: Param, content: Content, tables: Tables) -> Any:

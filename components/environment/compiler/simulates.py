@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from components.environment.archetypes.context import in_context
 from components.environment.archetypes.records import Found
+from components.environment.compiler.rows import wrapped_result
 from components.environment.names import plural, singular, tokens
 from components.environment.reading.records import ToolReading
+from components.environment.seeds.sample_values import SchemaSampler
 from components.records.blueprint import FunctionalClass, Operation, ToolBlueprint
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, freeze
 from components.records.spec import ToolSpec
 
 _LOOKS_UP = frozenset({"search", "find", "query", "web", "news", "crawl", "scrape", "browse"})
@@ -34,6 +37,7 @@ def simulated_tool(spec: ToolSpec, reading: ToolReading, spoken: frozenset[str])
         answer |= {"success": True, "message": f"{spec.name}: accepted"}
     else:
         answer |= _records(spec, reading, spoken)
+    answer = _in_shape(spec, answer)
     return ToolBlueprint(
         operation=reading.operation,
         functional=reading.functional,
@@ -41,6 +45,19 @@ def simulated_tool(spec: ToolSpec, reading: ToolReading, spoken: frozenset[str])
         simulated=True,
         result=FrozenDict(answer),
     )
+
+
+def _in_shape(spec: ToolSpec, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer as the output schema has it, where there is one."""
+    output = spec.output_schema
+    if output is None:
+        return answer
+    wrapped = wrapped_result(spec)
+    shown = {name: value for name, value in answer.items() if name != "simulated"}
+    if wrapped is not None and wrapped.type == "string":
+        return {"simulated": True, "result": answer.get("message", {"@json": shown})}
+    drawn = SchemaSampler(output, random.Random(spec.name)).value(output)
+    return {"simulated": True, **{name: {"@lit": freeze(drawn[name])} for name in sorted(drawn)}}
 
 
 def _records(spec: ToolSpec, reading: ToolReading, spoken: frozenset[str]) -> dict[str, Any]:

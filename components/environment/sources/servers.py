@@ -443,7 +443,7 @@ def _reason(error: BaseException, link: _Link, timeout_seconds: float) -> str:
     if isinstance(error, OSError) and entry.cwd and not Path(entry.cwd).is_dir():
         return "its working directory was not found; correct `cwd`"
     if isinstance(error, FileNotFoundError):
-        return "its command was not found; install it or correct `command`"
+        return f"its command was not found ({entry.command}); install it or correct `command`"
     if isinstance(error, OSError) and not entry.url:
         return f"it could not be started ({error.strerror or type(error).__name__})"
     if isinstance(error, MCPError) and "closed" in str(error).lower():
