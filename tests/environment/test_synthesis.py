@@ -229,3 +229,27 @@ def test_texts_that_nothing_is_known_of_are_plain() -> None:
         None,
         *(f"frobnication-{number}" for number in range(1, 9)),
     }
+
+
+def test_answers_fill_the_wrapper_that_sdks_make_of_a_return_type() -> None:
+    def wrapped(body: dict[str, Any], kind: dict[str, Any]) -> dict[str, Any]:
+        schema = {"type": "object", "properties": {"result": kind}, "required": ["result"]}
+        return {**body, "outputSchema": schema}
+
+    rows_of = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
+    made = make_service(
+        spec_of(
+            wrapped(tool("list_books", "List all books"), rows_of),
+            tool("get_book", "Get a book by its id", book_id=TEXT),
+            tool("create_book", "Create a new book", title=TEXT, author=TEXT),
+            wrapped(tool("delete_book", "Delete a book", book_id=TEXT), TEXT),
+            wrapped(tool("get_weather", "Get the current weather of a city", city=TEXT), TEXT),
+        )
+    )
+    tools = made.admission.blueprint.tools
+
+    assert made.offered == {*made.readings}
+    assert tools["list_books"].result["result"] == {"@each": ["$rows", "$element"]}
+    assert tools["delete_book"].result == {"result": "book deleted"}
+    assert tools["get_weather"].simulated
+    assert set(tools["get_weather"].result) == {"simulated", "result"}

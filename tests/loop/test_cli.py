@@ -127,6 +127,19 @@ def test_what_may_be_a_key_is_never_shown_again(
     assert list(empty_folder.iterdir()) == []
 
 
+def test_a_password_in_an_address_is_never_shown_again(
+    empty_folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    address = "policy.base_url=http://user:canary-91@localhost:8000/v1"
+
+    assert main(["evolve", "policy=openai", "policy.model=m", address]) == 2
+
+    out, err = capfd.readouterr()
+    assert "policy.base_url is not of the form" in err
+    assert "canary-91" not in out + err
+    assert list(empty_folder.iterdir()) == []
+
+
 def test_a_link_to_nowhere_is_told_as_one(
     empty_folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

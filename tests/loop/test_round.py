@@ -291,6 +291,21 @@ def test_servers_of_which_none_can_be_used_stop_the_round(tmp_path: Path) -> Non
         play(tmp_path / "runs", f"environment.mcp_config='{servers}'", "tracking=none")
 
 
+@pytest.mark.parametrize("key", ["task.domains=[notes]", "environment.services=[]"])
+def test_tasks_of_compiled_services_alone_are_refused_with_what_would_help(
+    key: str, tmp_path: Path
+) -> None:
+    servers = tmp_path / "mcp.json"
+    entry = {"command": sys.executable, "args": [str(NOTES_SERVER)]}
+    servers.write_text(json.dumps({"mcpServers": {"notes": entry}}))
+    named = f"environment.mcp_config='{servers}'"
+
+    with pytest.raises(ConfigError, match="no task can be made of notes alone") as refused:
+        play(tmp_path / "runs", named, key, "task.k=3", "task.walk_length=4", "tracking=none")
+    assert key.partition("=")[0] in str(refused.value)
+    assert "name built-in ones beside them, such as " in str(refused.value)
+
+
 def test_an_allowed_call_is_made_once_and_its_answer_is_kept(tmp_path: Path) -> None:
     servers = tmp_path / "mcp.json"
     entry = {"command": sys.executable, "args": [str(NOTES_SERVER)]}

@@ -107,3 +107,19 @@ def test_a_damaged_compilation_is_made_anew(
 
     assert kept.read_bytes() == whole
     capsys.readouterr()
+
+
+def test_where_nothing_can_be_listed_the_verb_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    servers = tmp_path / "mcp.json"
+    servers.write_text(json.dumps({"mcpServers": {"a": {"command": "nosuchprogram"}}}))
+
+    status = main(
+        ["synthesize", f"environment.mcp_config='{servers}'", f"runs_dir='{tmp_path / 'runs'}'"]
+    )
+
+    told = capsys.readouterr()
+    assert status == 2
+    assert "nosuchprogram" in told.out
+    assert "none of the servers could be listed" in told.err

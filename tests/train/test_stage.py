@@ -101,6 +101,7 @@ def test_a_round_trains_on_what_passed_and_the_next_plays_with_it(
     num_train = sum(draft.kind is Kind.TRAIN for draft in found)
     assert isinstance(told, TrainingSummary)
     assert told == again
+    assert not (folder / "checkpoints").exists(), "what only a killed training needs is gone"
     assert told.samples == num_train
     assert told.left_out == {"held_out": len(found) - num_train}
     losses = told.curves["sft_loss"]
