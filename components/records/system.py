@@ -6,6 +6,7 @@ from pydantic import Field
 
 from components.records.base import Record
 from components.records.blueprint import Blueprint, SeedData
+from components.records.code import CodeService
 from components.records.frozen import FrozenDict
 from components.records.harness import HarnessSettings
 from components.records.rubric import EvaluatorSettings, Rubric
@@ -22,6 +23,9 @@ class Environment(Record):
     seeds: FrozenDict[str, SeedData]
     """By service."""
     reactions: FrozenDict[str, Reaction] = FrozenDict()
+    code: FrozenDict[str, CodeService] = FrozenDict()
+    """Services that are code. What they are made of, and what is in quarantine, their blueprint says:
+    it is the code's shape and has no effects of its own."""
 
 
 class Evaluator(Record):

@@ -36,14 +36,13 @@ from components.environment.author.trials import answer_shapes
 from components.environment.gates.probe import GATE_NOW
 from components.environment.sandbox.code_service import (
     Described,
-    build_code_world,
     describe_sources,
     external_tools,
 )
 from components.environment.sandbox.limits import SandboxLimits
 from components.environment.sandbox.walls import Walls
 from components.environment.sandbox.workers import Workers, shared_workers
-from components.environment.world import build_service_world
+from components.environment.world import build_code_world, build_service_world
 from components.errors import ProviderError, SynthesisError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.code import ENTRY

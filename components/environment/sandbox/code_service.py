@@ -11,10 +11,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import immutables
 from pydantic import ValidationError
 
 from components.environment.entities import entity_model
+from components.environment.reading.read import read_spec
 from components.environment.sandbox.workers import Workers, parsed
 from components.environment.service import (
     Answer,
@@ -24,9 +24,8 @@ from components.environment.service import (
     ToolFunction,
     compile_service,
 )
-from components.environment.state import Table, WorldState
+from components.environment.state import Table
 from components.environment.values import settle, valid_text
-from components.environment.world import World, make_row
 from components.errors import SynthesisError
 from components.records.blueprint import (
     Blueprint,
@@ -74,29 +73,6 @@ def compile_code_service(spec: ServiceSpec, code: CodeService, workers: Workers)
     return dataclasses.replace(compiled, tools=tools)
 
 
-def build_code_world(
-    spec: ServiceSpec, code: CodeService, seed: SeedData, now: str, workers: Workers
-) -> World:
-    """Build a world of one code service alone.
-
-    Raises:
-        SynthesisError: the shape does not fit the spec, or a row its entity.
-    """
-    service = compile_code_service(spec, code, workers)
-    tables = {}
-    for name in service.models:
-        try:
-            rows = {
-                row_id: make_row(service, name, row_id, settle(values))
-                for row_id, values in sorted(seed.tables.get(name, FrozenDict()).items())
-            }
-        except ValueError as error:
-            raise SynthesisError(f"seed of {spec.service}: {name}: {error}") from error
-        tables[name] = Table.of(rows)
-    state = WorldState(immutables.Map({spec.service: immutables.Map(tables)}), now)
-    return World({spec.service: service}, {}, state)
-
-
 def describe_sources(
     spec: ServiceSpec,
     sources: Mapping[str, str],
@@ -111,7 +87,7 @@ def describe_sources(
         sources: Python files by name.
         hints: the compiler's blueprint: class, operation and lookups of the tools.
         seed: rows to start from; those that fit the code's tables are kept, its own are added.
-        workers: where the files are loaded.
+        workers: where the files are loaded; the service keeps their walls and deadline.
 
     Raises:
         SynthesisError: they do not load, or declare something that cannot be used; it says where.
@@ -130,7 +106,13 @@ def describe_sources(
             tools=FrozenDict(tools),
             quarantined=FrozenDict(quarantined),
         )
-        code = CodeService(service=spec.service, sources=FrozenDict(sources), shape=shape)
+        code = CodeService(
+            service=spec.service,
+            sources=FrozenDict(sources),
+            walls=workers.walls.value,
+            deadline_seconds=workers.limits.deadline_seconds,
+            shape=shape,
+        )
         return Described(code, _fitting_seed(spec, shape, seed, own))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = _first_line(error)
@@ -211,6 +193,7 @@ def _tools(
     entities: Mapping[str, EntityBlueprint],
 ) -> tuple[dict[str, ToolBlueprint], dict[str, Quarantine]]:
     outside = external_tools(hints)
+    readings = read_spec(spec)
     tools: dict[str, ToolBlueprint] = {}
     quarantined: dict[str, Quarantine] = {}
     for name in sorted(spec.tools):
@@ -234,7 +217,9 @@ def _tools(
             functional = FunctionalClass.READ
         elif operation in (Operation.COMPUTE, Operation.EXTERNAL):
             functional = FunctionalClass.PROCESS
-        tools[name] = ToolBlueprint(operation=operation, functional=functional)
+        tools[name] = ToolBlueprint(
+            operation=operation, functional=functional, difficulty=readings[name].difficulty
+        )
     return tools, quarantined
 
 
