@@ -71,8 +71,8 @@ def _decided(
         return _record(patch, {}, versions, versions, reason)
     if path := _changed_in_code(system, patch):
         reason = (
-            f"it touches {patch.artifact}#{path}, and this service is code: a tool of it can be put "
-            "in quarantine or taken out, and not be patched"
+            f"it touches {patch.artifact}#{path}, and this service is code: its tools can be put "
+            "in quarantine, not patched"
         )
         return _record(patch, {}, versions, versions, reason)
     if patch.artifact == "retired":

@@ -1,8 +1,9 @@
 """A system seen as named artifacts, so that ledger, patches and faults address the same things.
 
-Names: `blueprint/<service>`, `seed/<service>`, `code/<service>`, `reactions` (environment); `task/<id>`, `retired`
-(task); `harness` (harness); `settings`, `rubric/<id>` (evaluator). The reference has
-`spec/<service>`, `contract` and `certificate/<id>`; it can be read here but not replaced.
+Names: `blueprint/<service>`, `seed/<service>`, `code/<service>`, `reactions` (environment);
+`task/<id>`, `retired` (task); `harness` (harness); `settings`, `rubric/<id>` (evaluator). The
+reference has `spec/<service>`, `contract` and `certificate/<id>`; it can be read here but not
+replaced.
 """
 
 from __future__ import annotations

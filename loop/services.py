@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.environment.author.config import ModelAuthorConfig
 from components.environment.catalog_loader import (
     builtin_services,
     load_contract,
@@ -23,6 +24,7 @@ from components.environment.sources.server_list import read_recorded_listings, r
 from components.environment.sources.servers import call_server
 from components.errors import ConfigError, SpecError, ToolError
 from components.records.blueprint import Blueprint, SeedData
+from components.records.code import CodeService
 from components.records.frozen import FrozenDict, thaw
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
@@ -31,7 +33,9 @@ from loop.compute.pool import open_pool
 from loop.config import RunConfig
 from loop.console import Console
 from loop.policy.check import check_policy
-from loop.synthesis.cache import Compilations
+from loop.synthesis.authoring import author_services, told_author
+from loop.synthesis.cache import open_compilations
+from loop.synthesis.compiled import CompiledSpec
 from loop.synthesis.run import synthesize
 from loop.verbs import nearest
 
@@ -46,6 +50,8 @@ class Candidate:
     spec: ServiceSpec
     blueprint: Blueprint
     seed: SeedData
+    code: CodeService | None = None
+    """What a model wrote in the blueprint's place, which is its shape then."""
     is_compiled: bool
 
 
@@ -106,10 +112,13 @@ def build_services(config: RunConfig, console: Console) -> Services:
     specs: dict[str, ServiceSpec] = {}
     blueprints: dict[str, Blueprint] = {}
     seeds: dict[str, SeedData] = {}
+    code: dict[str, CodeService] = {}
     compiled, tests = [], 0
     for number, candidate in enumerate(candidates, start=1):
         name = candidate.spec.service
-        admission = admit_service(candidate.spec, candidate.blueprint, candidate.seed)
+        admission = admit_service(
+            candidate.spec, candidate.blueprint, candidate.seed, candidate.code
+        )
         tests += admission.tests_run
         console.progress("services", number, len(candidates))
         if not admission.admitted:
@@ -117,6 +126,8 @@ def build_services(config: RunConfig, console: Console) -> Services:
             continue
         specs[name], seeds[name] = candidate.spec, candidate.seed
         blueprints[name] = admission.blueprint
+        if candidate.code is not None:
+            code[name] = candidate.code
         compiled += [name] if candidate.is_compiled else []
     for name, reason in sorted(refused.items()):
         console.line(f"service {name} was not admitted: {reason}")
@@ -138,7 +149,10 @@ def build_services(config: RunConfig, console: Console) -> Services:
         )
     _check_tasks_fit(config, specs)
     environment = Environment(
-        blueprints=FrozenDict(blueprints), seeds=FrozenDict(seeds), reactions=load_reactions()
+        blueprints=FrozenDict(blueprints),
+        seeds=FrozenDict(seeds),
+        reactions=load_reactions(),
+        code=FrozenDict(code),
     )
     reference = Reference(specs=FrozenDict(specs), contract=load_contract())
     return Services(
@@ -218,7 +232,7 @@ def _compiled(
         else:
             taken.add(server.spec.service)
             specs.append(server.spec)
-    cache = Compilations(config.runs_dir)
+    cache = open_compilations(config.runs_dir)
     with open_pool(LocalComputeConfig(kind="local"), console.line) as pool:
         made = synthesize(specs, cache, pool, lambda _n, _of: None)
     for service in made.services:
@@ -227,10 +241,33 @@ def _compiled(
         told = f"{len(tools) - simulated} of {len(service.spec.tools)} tools compiled"
         told += f", {simulated} simulated" if simulated else ""
         console.line(f"service {service.spec.service}: {told}")
-    return [
-        Candidate(spec=item.spec, blueprint=item.blueprint, seed=item.seed, is_compiled=True)
-        for item in made.services
-    ]
+    return _authored(config, console, made.services)
+
+
+def _authored(
+    config: RunConfig, console: Console, services: tuple[CompiledSpec, ...]
+) -> list[Candidate]:
+    """Return compiled services, as code where a model wrote some that is better."""
+    author = config.environment.author
+    found = {
+        item.spec.service: Candidate(
+            spec=item.spec, blueprint=item.blueprint, seed=item.seed, is_compiled=True
+        )
+        for item in services
+    }
+    if isinstance(author, ModelAuthorConfig):
+        for service, made in author_services(services, author, config.runs_dir, console):
+            name, code = service.spec.service, made.authored.code
+            console.line(f"service {name}: {told_author(service, made)}")
+            if code is not None:
+                found[name] = Candidate(
+                    spec=service.spec,
+                    blueprint=code.shape,
+                    seed=made.authored.seed,
+                    code=code,
+                    is_compiled=True,
+                )
+    return list(found.values())
 
 
 def sources_of(settings: EnvironmentConfig) -> list[Source]:

@@ -24,8 +24,9 @@ class Environment(Record):
     """By service."""
     reactions: FrozenDict[str, Reaction] = FrozenDict()
     code: FrozenDict[str, CodeService] = FrozenDict()
-    """Services that are code. What they are made of, and what is in quarantine, their blueprint says:
-    it is the code's shape and has no effects of its own."""
+    """Services that are code. Their entities, and what is in quarantine, are in their blueprint:
+    the code's shape, which has no effects of its own.
+    """
 
 
 class Evaluator(Record):

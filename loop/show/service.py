@@ -31,10 +31,10 @@ def show_service(seen: Seen, name: str) -> Page:
     ]
     code = system.environment.code.get(name)
     if code is not None:
-        files = ", ".join(
-            f"{file} ({len(text.splitlines())} lines)" for file, text in sorted(code.sources.items())
-        )
-        rows.append(("code", f"{files}; walls: {code.walls}"))
+        files = [
+            f"{n} ({len(text.splitlines())} lines)" for n, text in sorted(code.sources.items())
+        ]
+        rows.append(("code", f"{', '.join(files)}; walls: {code.walls}"))
     for artifact in (f"blueprint/{name}", f"seed/{name}"):
         rows += [("patch", line) for line in seen.patches_of(artifact)]
     page.table(rows)

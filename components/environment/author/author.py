@@ -25,6 +25,7 @@ from components.environment.author.recording import Recording
 from components.environment.author.records import (
     Authored,
     Stage,
+    Stopped,
     Tally,
     Tried,
     Version,
@@ -115,16 +116,18 @@ def author_service(
     budget = Budget(config)
     session = Session(config, budget, recorder, door or open_door(config), sleep)
     work = _Work(spec, blueprint, seed, config, session, budget, workers)
-    ended = ""
+    ended, stopped = "", None
     if work.wanted:
         try:
             work.write_adversarial()
             work.explore()
             work.write()
             work.simplify()
-        except (BudgetSpent, ProviderError) as error:
-            ended = str(error)
-    return work.result(ended)
+        except BudgetSpent as error:
+            ended, stopped = str(error), Stopped.BUDGET
+        except ProviderError as error:
+            ended, stopped = str(error), Stopped.ENDPOINT
+    return work.result(ended, stopped)
 
 
 @dataclass(slots=True)
@@ -219,7 +222,7 @@ class _Work:
         if is_plainer and is_same:
             self._take(candidate)
 
-    def result(self, ended: str) -> Authored:
+    def result(self, ended: str, stopped: Stopped | None) -> Authored:
         """Return the code where it is better than the blueprint, else the blueprint."""
         baseline, best = self._of_blueprint(), self.best
         is_better = best is not None and self._is_better(best.tally, baseline)
@@ -236,6 +239,7 @@ class _Work:
             code=best.described.code if best is not None and is_better else None,
             seed=best.described.seed if best is not None and is_better else self.seed,
             reason=reason + (f"; it stopped early: {ended}" if ended else ""),
+            stopped=stopped,
             blueprint=baseline,
             versions=tuple(self.versions),
             stages=FrozenDict({stage.value: item for stage, item in self.budget.stages.items()}),
