@@ -88,7 +88,7 @@ def _write(folder: Path, server: ListedServer, service: CompiledSpec) -> None:
 
 
 def _write_authored(home: Path, found: AuthoredSpec) -> None:
-    """Write what was tried, and the code where it was taken: its record last, once the seed fits."""
+    """Write what was tried, and the code where it was taken, its record once the seed fits it."""
     authored = found.authored
     if authored.code is not None:
         for name, text in sorted(authored.code.sources.items()):

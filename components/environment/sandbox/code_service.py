@@ -14,7 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from components.environment.entities import entity_model
+from components.environment.names import is_id_of, snake
 from components.environment.reading.read import read_spec
+from components.environment.reading.records import Role, ToolReading
 from components.environment.sandbox.workers import Workers, parsed
 from components.environment.service import (
     Answer,
@@ -42,9 +44,11 @@ from components.records.blueprint import (
 from components.records.calls import ErrorCode
 from components.records.code import CodeService
 from components.records.frozen import FrozenDict, JsonObject, content_hash
-from components.records.spec import ServiceSpec
+from components.records.spec import ServiceSpec, ToolSpec
 
 _FAULT = "the service broke its own rules; nothing was changed"
+_NAMING = frozenset({Role.IDENTIFIER, Role.PARENT, Role.REFERENCE})
+"""Parameters that name a row."""
 _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 
 
@@ -217,10 +221,41 @@ def _tools(
             functional = FunctionalClass.READ
         elif operation in (Operation.COMPUTE, Operation.EXTERNAL):
             functional = FunctionalClass.PROCESS
+        entity = readings[name].entity
+        if entity not in entities:
+            entity = next(iter(entities)) if len(entities) == 1 else None
         tools[name] = ToolBlueprint(
-            operation=operation, functional=functional, difficulty=readings[name].difficulty
+            operation=operation,
+            functional=functional,
+            entity=entity if operation is not Operation.COMPUTE else None,
+            difficulty=readings[name].difficulty,
+            lookups=FrozenDict(_read_lookups(spec.tools[name], readings[name], entity, entities)),
         )
     return tools, quarantined
+
+
+def _read_lookups(
+    tool: ToolSpec,
+    reading: ToolReading,
+    entity: str | None,
+    entities: Mapping[str, EntityBlueprint],
+) -> dict[str, Lookup]:
+    """Return the rows that a tool's required arguments name, as its specification reads."""
+    found = {}
+    properties = tool.input_schema.get("properties") or {}
+    for argument in tool.input_schema.get("required") or ():
+        role = reading.roles.get(argument)
+        if role not in _NAMING or (properties.get(argument) or {}).get("type") != "string":
+            continue
+        word = snake(argument)
+        named = [name for name in sorted(entities) if word != "id" and is_id_of(word, name)]
+        table = named[0] if named else None if role is Role.REFERENCE else entity
+        if table is not None:
+            is_loose = role is Role.REFERENCE
+            found[f"of_{argument}"] = Lookup(
+                table=table, equals=f"$args.{argument}", optional=is_loose
+            )
+    return found
 
 
 def _hinted(hint: ToolBlueprint, entities: Mapping[str, EntityBlueprint]) -> ToolBlueprint:
