@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,16 +139,22 @@ def build_services(config: RunConfig, console: Console) -> Services:
             f"{'environment.sources' if settings.sources else 'environment.mcp_config'}: none of "
             f"its servers could be used ({reasons}); mend the file or drop the key"
         )
-    if compiled and config.task.k < 3:
+    if code:
+        console.line(
+            f"{', '.join(code)}: code; what its tools answer is in no blueprint, so no task turns "
+            "on it and it will only be in the way (task.distractors)"
+        )
+    declared = [name for name in compiled if name not in code]
+    if declared and config.task.k < 3:
         console.line(
             f"task.k={config.task.k} leaves room for services that react to each other alone: "
-            f"{', '.join(compiled)} will only be in the way; set task.k=3 to use it in tasks"
+            f"{', '.join(declared)} will only be in the way; set task.k=3 to use it in tasks"
         )
     if not specs:
         raise ConfigError(
             "no service was admitted; name some in environment.services or environment.mcp_config"
         )
-    _check_tasks_fit(config, specs)
+    _check_tasks_fit(config, specs, code)
     environment = Environment(
         blueprints=FrozenDict(blueprints),
         seeds=FrozenDict(seeds),
@@ -165,7 +172,9 @@ def build_services(config: RunConfig, console: Console) -> Services:
     )
 
 
-def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
+def _check_tasks_fit(
+    config: RunConfig, specs: dict[str, ServiceSpec], code: Collection[str] = ()
+) -> None:
     """Refuse settings of `task` that no draft could meet, before any draft is made."""
     known = sorted({*specs, *(spec.domain for spec in specs.values())})
     wanted = config.task.domains
@@ -179,7 +188,7 @@ def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
     fitting = [
         name
         for name, spec in specs.items()
-        if not wanted or name in wanted or spec.domain in wanted
+        if name not in code and (not wanted or name in wanted or spec.domain in wanted)
     ]
     if not fitting:
         raise ConfigError(

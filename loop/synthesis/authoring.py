@@ -32,7 +32,7 @@ _SETTINGS = frozenset(
 """What of a configuration decides on the result, beside the server's source."""
 _STOPPED = {
     Stopped.BUDGET: "the budget is spent",
-    Stopped.ENDPOINT: "the endpoint is gone",
+    Stopped.ENDPOINT: "the endpoint gave no answer",
 }
 
 

@@ -56,7 +56,7 @@ def check_endpoint(config: ModelAuthorConfig) -> None:
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
         raise PolicyError(
             f"environment.author.base_url={config.base_url}: no answer ({type(error).__name__}); "
-            "start the endpoint or mend the key"
+            "start the endpoint or mend environment.author.base_url"
         ) from None
     if status in (401, 403):
         found = "is refused" if key else "is not set"
