@@ -69,6 +69,12 @@ def _decided(
     if paths := unreferenced_paths(patch):
         reason = f"it touches {patch.artifact}#{paths[0]}, which no reference covers"
         return _record(patch, {}, versions, versions, reason)
+    if path := _changed_in_code(system, patch):
+        reason = (
+            f"it touches {patch.artifact}#{path}, and this service is code: its tools can be put "
+            "in quarantine, not patched"
+        )
+        return _record(patch, {}, versions, versions, reason)
     if patch.artifact == "retired":
         return _retired(system, after, patch)
     tasks = affected_tasks(system, patch)
@@ -94,6 +100,15 @@ def _decided(
         versions_after=component_versions(after),
         certificates=FrozenDict(renewed),
     )
+
+
+def _changed_in_code(system: System, patch: Patch) -> str:
+    """Return a path that a patch changes in a tool of a code service; empty where it does not."""
+    family, _, name = patch.artifact.partition("/")
+    if family != "blueprint" or name not in system.environment.code:
+        return ""
+    paths = sorted(step.path for step in patch.operations if step.op != "test")
+    return next((path for path in paths if path.startswith("/tools/")), "")
 
 
 def _retired(system: System, after: System, patch: Patch) -> AcceptanceRecord:

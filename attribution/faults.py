@@ -135,7 +135,8 @@ class _Planner:
             for call in certificate.gold_run.values():
                 for change in call.changes:
                     origin, _, effect = change.cause.partition(":")
-                    if origin == "effect" and change.before is not None:
+                    is_code = call.service in self._system.environment.code
+                    if origin == "effect" and change.before is not None and not is_code:
                         rows[call.service, call.tool, effect].setdefault(name, change.before)
         for kind in self._kinds(rows):
             service, tool, effect = kind.key

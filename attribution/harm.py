@@ -118,7 +118,13 @@ def _gates(before: System, after: System, service: str) -> AcceptanceCheck:
 
 def _failures(system: System, service: str) -> tuple[set[tuple[str, str]], int]:
     spec = system.reference.specs[service]
-    inputs = (spec, system.environment.blueprints[service], system.environment.seeds[service])
+    environment = system.environment
+    inputs = (
+        spec,
+        environment.blueprints[service],
+        environment.seeds[service],
+        environment.code.get(service),
+    )
     found = kept("gates", inputs, lambda: admit_service(*inputs))
     return {(item.tool, item.rule) for item in found.failures}, found.tests_run
 

@@ -16,6 +16,7 @@ import jsonpointer
 from components.errors import SynthesisError
 from components.records.base import Record, to_json
 from components.records.blueprint import Blueprint, SeedData
+from components.records.code import CodeService
 from components.records.frozen import FrozenDict, content_hash
 from components.records.harness import HarnessSettings
 from components.records.patch import Component, Patch, PatchOperation
@@ -27,6 +28,7 @@ from components.records.world import Reaction
 _FAMILIES: dict[str, tuple[Component, type[Record]]] = {
     "blueprint": (Component.ENVIRONMENT, Blueprint),
     "seed": (Component.ENVIRONMENT, SeedData),
+    "code": (Component.ENVIRONMENT, CodeService),
     "reactions": (Component.ENVIRONMENT, Reaction),
     "task": (Component.TASK, Task),
     "retired": (Component.TASK, Task),
@@ -70,6 +72,7 @@ def body_of(system: System, artifact: str) -> Any:
     stores: dict[str, FrozenDict[str, Any]] = {
         "blueprint": environment.blueprints,
         "seed": environment.seeds,
+        "code": environment.code,
         "task": system.tasks,
         "rubric": evaluator.rubrics,
     }
@@ -173,6 +176,8 @@ def _with_body(system: System, artifact: str, body: Any) -> System:
             update: dict[str, Any] = {"reactions": reactions}
         case "blueprint":
             update = {"blueprints": _with(environment.blueprints, name, kind.model_validate(body))}
+        case "code":
+            update = {"code": _with(environment.code, name, kind.model_validate(body))}
         case _:
             update = {"seeds": _with(environment.seeds, name, kind.model_validate(body))}
     return system.model_copy(update={"environment": environment.model_copy(update=update)})

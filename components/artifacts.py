@@ -1,8 +1,9 @@
 """A system seen as named artifacts, so that ledger, patches and faults address the same things.
 
-Names: `blueprint/<service>`, `seed/<service>`, `reactions` (environment); `task/<id>`, `retired`
-(task); `harness` (harness); `settings`, `rubric/<id>` (evaluator). The reference has
-`spec/<service>`, `contract` and `certificate/<id>`; it can be read here but not replaced.
+Names: `blueprint/<service>`, `seed/<service>`, `code/<service>`, `reactions` (environment);
+`task/<id>`, `retired` (task); `harness` (harness); `settings`, `rubric/<id>` (evaluator). The
+reference has `spec/<service>`, `contract` and `certificate/<id>`; it can be read here but not
+replaced.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def artifacts_of(system: System, component: Component) -> Artifacts:
             return {
                 **_named("blueprint", environment.blueprints),
                 **_named("seed", environment.seeds),
+                **_named("code", environment.code),
                 "reactions": {name: to_json(item) for name, item in environment.reactions.items()},
             }
         case Component.TASK:
@@ -69,6 +71,7 @@ def system_from_artifacts(components: dict[Component, Artifacts], reference: Art
         "environment": {
             "blueprints": _unnamed("blueprint", environment),
             "seeds": _unnamed("seed", environment),
+            "code": _unnamed("code", environment),
             "reactions": environment["reactions"],
         },
         "tasks": _unnamed("task", task),

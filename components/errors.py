@@ -5,7 +5,7 @@
     |   +-- ConfigError      a key, an override or a configuration file
     |   +-- LedgerError      a run folder: locked, changed, gapped, damaged
     |   +-- SpecError        a tool specification or an mcpServers file
-    |   +-- PolicyError      the policy's endpoint answers nothing at all
+    |   +-- PolicyError      a model or its endpoint that answers nothing at all
     |   +-- ComputeError     workers that cannot be started, or are lost again and again
     +-- BoundaryError        something broke at a boundary: data when it ends one rollout
         +-- ProviderError    the policy's endpoint
@@ -45,7 +45,7 @@ class SpecError(UserError):
 
 
 class PolicyError(UserError):
-    """The policy's endpoint answered none of a whole pass of rollouts."""
+    """A model cannot be opened, or its endpoint answers nothing at all."""
 
 
 class ComputeError(UserError):

@@ -25,7 +25,7 @@ from components.records.blueprint import Operation
 from loop.compute.pool import open_pool
 from loop.config import BenchConfig
 from loop.console import Console
-from loop.synthesis.cache import Compilations
+from loop.synthesis.cache import open_compilations
 from loop.synthesis.compiled import CompiledSpec
 from loop.synthesis.run import synthesize
 
@@ -48,7 +48,7 @@ def run_bench_specs(config: BenchConfig) -> dict[str, Any]:
     started, cpu = time.perf_counter(), _cpu_seconds()
     listed = asyncio.run(read_sources([_source_of(config.path)], 1.0, date=_NO_DATE))
     specs = [server.spec for server in listed if server.spec is not None]
-    cache = Compilations(config.runs_dir)
+    cache = open_compilations(config.runs_dir)
     with open_pool(config.compute, console.line) as pool:
         made = synthesize(specs, cache, pool, lambda n, of: console.progress("services", n, of))
     lost = Counter(item.reason.value for server in listed for item in server.quarantined)

@@ -97,11 +97,14 @@ def _explain_one(
 
 def dotted_path(location: Sequence[str | int], values: Any) -> str:
     """Return the key as the command line writes it, without the tags of unions."""
-    node = values
+    node, is_tagged = values, False
     path: list[str] = []
     for part in location:
-        if isinstance(node, Mapping) and part not in node and node.get("kind") == part:
+        # The tag comes first; a field may have the tag's name (`model`).
+        if isinstance(node, Mapping) and node.get("kind") == part and not is_tagged:
+            is_tagged = True
             continue
+        is_tagged = False
         path.append(str(part))
         if isinstance(node, Mapping):
             node = node.get(part)
@@ -131,16 +134,24 @@ def _missing_advice(key: str, model: type[Config]) -> str:
 def _advice(key: str, defaults: Mapping[str, Any], values: Any, found: Any) -> str:
     """Return what to set instead: the default, of the choice that was made where there are several;
     a value of the user's own where there is no default that would do."""
-    group = key.partition(".")[0]
-    chosen = values.get(group) if isinstance(values, Mapping) else None
-    kind = chosen.get("kind") if isinstance(chosen, Mapping) else None
-    default = defaults.get(f"{group}={kind} {key}", defaults.get(key))
+    default = defaults.get(f"{_choice_of(key, values)} {key}", defaults.get(key))
     is_refused = type(default) is type(found) and default == found
     if default == "???" or is_refused:
         return f"set {key}={'[VALUE]' if isinstance(default, list) else 'VALUE'}"
     if default is None:
         return "drop the override"
     return f"set {key}={_shown(default)} or drop the override"
+
+
+def _choice_of(key: str, values: Any) -> str:
+    """Return the innermost choice that a key is part of, as `group=choice`; empty where none is."""
+    choice, path = "", []
+    for part in key.split("."):
+        path.append(part)
+        values = values.get(part) if isinstance(values, Mapping) else None
+        if isinstance(values, Mapping) and isinstance(values.get("kind"), str):
+            choice = f"{'.'.join(path)}={values['kind']}"
+    return choice
 
 
 def _quoted(value: Any) -> str:

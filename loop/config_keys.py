@@ -31,6 +31,11 @@ class Key:
     is_section: bool = False
     """True for a group or section: it holds keys and takes no value of its own."""
 
+    @property
+    def folder(self) -> str:
+        """Folder of a group's choices below `conf/`."""
+        return self.name.replace(".", "/")
+
 
 def keys_of(model: type[Config], prefix: str = "", choice: str = "") -> list[Key]:
     """Return every dotted key of a model in order, groups with the keys of all their choices."""
@@ -95,10 +100,11 @@ def verb_help(
     groups = [key for key in keys if key.choices]
     if groups:
         lines.append("groups (group=choice; the first is the default):")
+        width = max(12, *(len(key.name) + 2 for key in groups))
         for key in groups:
             default = str(defaults[key.name])
             choices = [default, *(choice for choice in key.choices if choice != default)]
-            lines.append(f"  {key.name:<12}{' | '.join(choices):<28}{key.meaning}")
+            lines.append(f"  {key.name:<{width}}{' | '.join(choices):<28}{key.meaning}")
         lines.append("")
     lines.append("keys (key=value):")
     heading = ""

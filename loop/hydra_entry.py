@@ -35,7 +35,7 @@ import loop.config
 from components.errors import ConfigError, UserError
 from components.records.config import Config
 from loop.config_errors import explain
-from loop.config_keys import keys_of, verb_help
+from loop.config_keys import Key, keys_of, verb_help
 from loop.hydra_errors import explain_composition, refuse_unreadable_choice
 from loop.verbs import Verb
 
@@ -74,12 +74,13 @@ def run_verb(
     if words:
         arguments = [_list_override(verb.words_key, words), *arguments]
     arguments = _with_info_spelled_out(arguments)
+    keys = keys_of(model)
+    arguments = [_as_choice(text, keys) for text in arguments]
     flags = _parse_flags(arguments)
     if flags.help:
         print(verb_help(verb, _description(verb), model, defaults))
         return 0
     job = _Job(verb, model, defaults, command)
-    keys = keys_of(model)
     refuse_unreadable_choice(flags.overrides, keys)
     try:
         with _hydra_process(verb, flags, arguments):
@@ -139,9 +140,10 @@ def default_values(verb: Verb, model: type[Config]) -> dict[str, Any]:
         if key.choices:
             for choice in key.choices:
                 # Two choices may have a key of one name (`policy.model`), each with its default.
-                for name, value in _flat(_yaml(CONF / key.name / f"{choice}.yaml"), f"{key.name}."):
+                body = _yaml(CONF / key.folder / f"{choice}.yaml")
+                for name, value in _flat(body, f"{key.name}."):
                     values[name] = values[f"{key.name}={choice} {name}"] = value
-            values[key.name] = groups[key.name]
+            values[key.name] = groups[key.folder]
     return values
 
 
@@ -227,6 +229,15 @@ def _list_override(key: str, words: Sequence[str]) -> str:
         for word in words
     ]
     return f"{key}=[{','.join(quoted)}]"
+
+
+def _as_choice(override: str, keys: Sequence[Key]) -> str:
+    """Return a choice of a group within a section as Hydra writes it, with slashes; anything else
+    as it is."""
+    name, equals, value = override.partition("=")
+    bare = name.lstrip("+")
+    is_group = any(key.choices and key.name == bare for key in keys)
+    return f"{bare.replace('.', '/')}={value}" if equals and is_group and "." in bare else override
 
 
 def _with_info_spelled_out(arguments: list[str]) -> list[str]:

@@ -37,6 +37,12 @@ NO_EFFECT = (
     "policy.api_key_env",
     "policy.timeout_seconds",
     "policy.max_retries",
+    "environment.author.base_url",
+    "environment.author.api_key_env",
+    "environment.author.timeout_seconds",
+    "environment.author.max_retries",
+    "environment.author.record",
+    "environment.author.replay",
 )
 """Keys and sections that change no result (the folder names run and round): they may differ on a
 resume."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.environment.author.config import ModelAuthorConfig
 from components.environment.catalog_loader import (
     builtin_services,
     load_contract,
@@ -23,6 +25,7 @@ from components.environment.sources.server_list import read_recorded_listings, r
 from components.environment.sources.servers import call_server
 from components.errors import ConfigError, SpecError, ToolError
 from components.records.blueprint import Blueprint, SeedData
+from components.records.code import CodeService
 from components.records.frozen import FrozenDict, thaw
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
@@ -31,7 +34,9 @@ from loop.compute.pool import open_pool
 from loop.config import RunConfig
 from loop.console import Console
 from loop.policy.check import check_policy
-from loop.synthesis.cache import Compilations
+from loop.synthesis.authoring import author_services, told_author
+from loop.synthesis.cache import open_compilations
+from loop.synthesis.compiled import CompiledSpec
 from loop.synthesis.run import synthesize
 from loop.verbs import nearest
 
@@ -46,6 +51,8 @@ class Candidate:
     spec: ServiceSpec
     blueprint: Blueprint
     seed: SeedData
+    code: CodeService | None = None
+    """What a model wrote in the blueprint's place, which is its shape then."""
     is_compiled: bool
 
 
@@ -106,10 +113,13 @@ def build_services(config: RunConfig, console: Console) -> Services:
     specs: dict[str, ServiceSpec] = {}
     blueprints: dict[str, Blueprint] = {}
     seeds: dict[str, SeedData] = {}
+    code: dict[str, CodeService] = {}
     compiled, tests = [], 0
     for number, candidate in enumerate(candidates, start=1):
         name = candidate.spec.service
-        admission = admit_service(candidate.spec, candidate.blueprint, candidate.seed)
+        admission = admit_service(
+            candidate.spec, candidate.blueprint, candidate.seed, candidate.code
+        )
         tests += admission.tests_run
         console.progress("services", number, len(candidates))
         if not admission.admitted:
@@ -117,6 +127,8 @@ def build_services(config: RunConfig, console: Console) -> Services:
             continue
         specs[name], seeds[name] = candidate.spec, candidate.seed
         blueprints[name] = admission.blueprint
+        if candidate.code is not None:
+            code[name] = candidate.code
         compiled += [name] if candidate.is_compiled else []
     for name, reason in sorted(refused.items()):
         console.line(f"service {name} was not admitted: {reason}")
@@ -127,19 +139,28 @@ def build_services(config: RunConfig, console: Console) -> Services:
             f"{'environment.sources' if settings.sources else 'environment.mcp_config'}: none of "
             f"its servers could be used ({reasons}); mend the file or drop the key"
         )
-    if compiled and config.task.k < 3:
+    if code:
+        console.line(
+            f"{', '.join(code)}: code; what its tools answer is in no blueprint, so no task turns "
+            "on it and it will only be in the way (task.distractors)"
+        )
+    declared = [name for name in compiled if name not in code]
+    if declared and config.task.k < 3:
         console.line(
             f"task.k={config.task.k} leaves room for services that react to each other alone: "
-            f"{', '.join(compiled)} will only be in the way; set task.k=3 to use it in tasks"
+            f"{', '.join(declared)} will only be in the way; set task.k=3 to use it in tasks"
         )
     if not specs:
         raise ConfigError(
             "no service was admitted; name some in environment.services or environment.mcp_config"
         )
     _check_partners(config, specs, compiled)
-    _check_tasks_fit(config, specs)
+    _check_tasks_fit(config, specs, code)
     environment = Environment(
-        blueprints=FrozenDict(blueprints), seeds=FrozenDict(seeds), reactions=load_reactions()
+        blueprints=FrozenDict(blueprints),
+        seeds=FrozenDict(seeds),
+        reactions=load_reactions(),
+        code=FrozenDict(code),
     )
     reference = Reference(specs=FrozenDict(specs), contract=load_contract())
     return Services(
@@ -152,7 +173,9 @@ def build_services(config: RunConfig, console: Console) -> Services:
     )
 
 
-def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
+def _check_tasks_fit(
+    config: RunConfig, specs: dict[str, ServiceSpec], code: Collection[str] = ()
+) -> None:
     """Refuse settings of `task` that no draft could meet, before any draft is made."""
     known = sorted({*specs, *(spec.domain for spec in specs.values())})
     wanted = config.task.domains
@@ -163,11 +186,7 @@ def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
                 f"task.domains: there is no domain or service '{name}' "
                 f"(known: {', '.join(known)}); did you mean '{near}'?"
             )
-    fitting = [
-        name
-        for name, spec in specs.items()
-        if not wanted or name in wanted or spec.domain in wanted
-    ]
+    fitting = [name for name in _wanted(config, specs) if name not in code]
     if not fitting:
         raise ConfigError(
             "there is no service to draw tasks from; name some in environment.services or "
@@ -181,16 +200,21 @@ def _check_tasks_fit(config: RunConfig, specs: dict[str, ServiceSpec]) -> None:
         )
 
 
-def _check_partners(config: RunConfig, specs: dict[str, ServiceSpec], compiled: list[str]) -> None:
-    """Refuse tasks that would be made of compiled services alone: none of them reacts to another,
-    and a task comes back to a service because of what another one did.
-    """
+def _wanted(config: RunConfig, specs: Mapping[str, ServiceSpec]) -> list[str]:
+    """Return the services that `task.domains` lets tasks be drawn from."""
     wanted = config.task.domains
-    fitting = [
+    return [
         name
         for name, spec in specs.items()
         if not wanted or name in wanted or spec.domain in wanted
     ]
+
+
+def _check_partners(config: RunConfig, specs: dict[str, ServiceSpec], compiled: list[str]) -> None:
+    """Refuse tasks that would be made of compiled services alone: none of them reacts to another,
+    and a task comes back to a service because of what another one did.
+    """
+    wanted, fitting = config.task.domains, _wanted(config, specs)
     if fitting and set(fitting) <= set(compiled):
         key = "task.domains" if wanted else "environment.services"
         partners = sorted({loaded.domain for loaded in specs.values() if loaded.domain})
@@ -242,7 +266,7 @@ def _compiled(
         else:
             taken.add(server.spec.service)
             specs.append(server.spec)
-    cache = Compilations(config.runs_dir)
+    cache = open_compilations(config.runs_dir)
     with open_pool(LocalComputeConfig(kind="local"), console.line) as pool:
         made = synthesize(specs, cache, pool, lambda _n, _of: None)
     for service in made.services:
@@ -251,10 +275,33 @@ def _compiled(
         told = f"{len(tools) - simulated} of {len(service.spec.tools)} tools compiled"
         told += f", {simulated} simulated" if simulated else ""
         console.line(f"service {service.spec.service}: {told}")
-    return [
-        Candidate(spec=item.spec, blueprint=item.blueprint, seed=item.seed, is_compiled=True)
-        for item in made.services
-    ]
+    return _authored(config, console, made.services)
+
+
+def _authored(
+    config: RunConfig, console: Console, services: tuple[CompiledSpec, ...]
+) -> list[Candidate]:
+    """Return compiled services, as code where a model wrote some that is better."""
+    author = config.environment.author
+    found = {
+        item.spec.service: Candidate(
+            spec=item.spec, blueprint=item.blueprint, seed=item.seed, is_compiled=True
+        )
+        for item in services
+    }
+    if isinstance(author, ModelAuthorConfig):
+        for service, made in author_services(services, author, config.runs_dir, console):
+            name, code = service.spec.service, made.authored.code
+            console.line(f"service {name}: {told_author(service, made)}")
+            if code is not None:
+                found[name] = Candidate(
+                    spec=service.spec,
+                    blueprint=code.shape,
+                    seed=made.authored.seed,
+                    code=code,
+                    is_compiled=True,
+                )
+    return list(found.values())
 
 
 def sources_of(settings: EnvironmentConfig) -> list[Source]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
+from components.environment.author.config import AuthorConfig
 from components.environment.sources.config import Source
 from components.records.config import Config, PathText
 
@@ -23,6 +24,8 @@ class EnvironmentConfig(Config):
     kept in the ledger; empty: tools are listed, never called."""
     timeout_seconds: float = Field(gt=0, allow_inf_nan=False)
     """Seconds that a real server has to start and list its tools."""
+    author: AuthorConfig
+    """Who writes what the compiler could not: nobody, or a model."""
 
     @model_validator(mode="after")
     def _calls_a_server(self) -> EnvironmentConfig:

@@ -16,11 +16,16 @@ from pydantic import BaseModel
 
 from components.environment.expressions import ExpressionError, Vocabulary
 from components.environment.reactions import CompiledReaction, compile_reaction, services_named
+from components.environment.sandbox.code_service import compile_code_service
+from components.environment.sandbox.limits import SandboxLimits
+from components.environment.sandbox.walls import Walls
+from components.environment.sandbox.workers import Workers, shared_workers
 from components.environment.service import CompiledService, compile_service, table_vocabulary
 from components.environment.state import Row, ServiceState, Table, WorldState
 from components.environment.values import settle
 from components.errors import SynthesisError
 from components.records.blueprint import Blueprint, SeedData
+from components.records.code import CodeService
 from components.records.frozen import FrozenDict
 from components.records.spec import ServiceSpec
 from components.records.system import System
@@ -55,6 +60,7 @@ def build_world(system: System, spec: WorldSpec) -> World:
 
     Raises:
         SynthesisError: a service is missing or does not compile, or a row does not fit its entity.
+        ComputeError: a service is code, and its walls do not stand here.
     """
     names = sorted({*spec.services, *spec.distractors})
     services, tables = {}, {}
@@ -65,19 +71,51 @@ def build_world(system: System, spec: WorldSpec) -> World:
             for part in (environment.blueprints, environment.seeds, system.reference.specs)
         ):
             raise SynthesisError(f"world: no service {name!r}")
-        service = _compiled(system.reference.specs[name], system.environment.blueprints[name])
-        services[name] = service
-        tables[name] = _seeded(service, system.environment.seeds[name])
+        services[name] = service = _compiled(
+            system.reference.specs[name], environment.blueprints[name], environment.code.get(name)
+        )
+        tables[name] = _seeded(service, environment.seeds[name])
     state = WorldState(immutables.Map(tables), spec.now)
     for place, values in sorted(spec.overrides.items()):
         state = _override(services, state, place, values)
     return World(services, active_reactions(services, system.environment.reactions), state)
 
 
-def build_service_world(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData, now: str) -> World:
-    """Build a world of one service alone, without reactions."""
-    service = _compiled(spec, blueprint)
+def build_service_world(
+    spec: ServiceSpec,
+    blueprint: Blueprint,
+    seed: SeedData,
+    now: str,
+    code: CodeService | None = None,
+) -> World:
+    """Build a world of one service alone, without reactions.
+
+    Args:
+        spec: the tools.
+        blueprint: the service, or the shape of its code.
+        seed: its rows.
+        now: the world's clock.
+        code: what answers instead of the blueprint's effects; None: the blueprint does.
+
+    Raises:
+        SynthesisError: the blueprint does not fit the spec, or a row its entity.
+        ComputeError: the walls of the code do not stand here.
+    """
+    service = _compiled(spec, blueprint, code)
     state = WorldState(immutables.Map({spec.service: _seeded(service, seed)}), now)
+    return World({spec.service: service}, {}, state)
+
+
+def build_code_world(
+    spec: ServiceSpec, code: CodeService, seed: SeedData, now: str, workers: Workers
+) -> World:
+    """Build a world of one code service alone, which runs in these workers.
+
+    Raises:
+        SynthesisError: the shape does not fit the spec, or a row its entity.
+    """
+    service = compile_code_service(spec, code, workers)
+    state = WorldState(immutables.Map({spec.service: _build_tables(service, seed)}), now)
     return World({spec.service: service}, {}, state)
 
 
@@ -174,8 +212,17 @@ _services = _IdentityCache(1024)
 _seeds = _IdentityCache(1024)
 
 
-def _compiled(spec: ServiceSpec, blueprint: Blueprint) -> CompiledService:
-    return _services.get((spec, blueprint), lambda: compile_service(spec, blueprint))
+def _compiled(spec: ServiceSpec, blueprint: Blueprint, code: CodeService | None) -> CompiledService:
+    if code is None:
+        return _services.get((spec, blueprint), lambda: compile_service(spec, blueprint))
+    return _services.get((spec, blueprint, code), lambda: _compiled_code(spec, blueprint, code))
+
+
+def _compiled_code(spec: ServiceSpec, blueprint: Blueprint, code: CodeService) -> CompiledService:
+    """Compile code with the shape that it has now: a tool may be in quarantine since."""
+    limits = SandboxLimits(deadline_seconds=code.deadline_seconds)
+    workers = shared_workers(Walls(code.walls), limits)
+    return compile_code_service(spec, code.model_copy(update={"shape": blueprint}), workers)
 
 
 def _seeded(service: CompiledService, seed: SeedData) -> ServiceState:

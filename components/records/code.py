@@ -7,6 +7,8 @@ only inside the walls of `components.environment.sandbox`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from components.records.base import Record
@@ -24,6 +26,10 @@ class CodeService(Record):
     service: str
     sources: FrozenDict[str, str]
     """Text of each file by name, `service.py` among them."""
+    walls: Literal["bubblewrap", "unsafe"] = "bubblewrap"
+    """What stands around the files wherever they run."""
+    deadline_seconds: float = Field(default=5.0, gt=0, allow_inf_nan=False)
+    """Wall-clock time that one call has."""
     shape: Blueprint
     """Entities, by which the engine judges every row; per tool its class, operation, difficulty and
     the lookups that gates draw arguments from. It has no effects: those are the code's. Simulated

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from components.records.base import Record
 from components.records.blueprint import Blueprint, SeedData
+from components.records.code import CodeService
 from components.records.frozen import FrozenDict
 from components.records.harness import HarnessSettings
 from components.records.rubric import EvaluatorSettings, Rubric
@@ -22,6 +23,10 @@ class Environment(Record):
     seeds: FrozenDict[str, SeedData]
     """By service."""
     reactions: FrozenDict[str, Reaction] = FrozenDict()
+    code: FrozenDict[str, CodeService] = FrozenDict()
+    """Services that are code. Their entities, and what is in quarantine, are in their blueprint:
+    the code's shape, which has no effects of its own.
+    """
 
 
 class Evaluator(Record):

@@ -190,6 +190,8 @@ def _environment_hashes(system: System, task: Task) -> Iterator[tuple[str, str]]
     for name in sorted({*task.world.services, *task.world.distractors}):
         yield f"blueprint/{name}", hash_record(system.environment.blueprints[name])
         yield f"seed/{name}", hash_record(system.environment.seeds[name])
+        if name in system.environment.code:
+            yield f"code/{name}", hash_record(system.environment.code[name])
     reactions = {name: to_json(item) for name, item in system.environment.reactions.items()}
     yield "reactions", content_hash(reactions)
 

@@ -120,9 +120,12 @@ def _drawn_worlds(
     about = [
         name
         for name in everything
-        if not settings.domains
-        or name in settings.domains
-        or system.reference.specs[name].domain in settings.domains
+        if name not in system.environment.code  # no blueprint says what its tools answer
+        and (
+            not settings.domains
+            or name in settings.domains
+            or system.reference.specs[name].domain in settings.domains
+        )
     ]
     if len(about) < settings.k:
         return Rejection(

@@ -88,6 +88,7 @@ def ground_of(system: System, spec: WorldSpec) -> Ground:
         system.environment.reactions,
         *(system.environment.blueprints[name] for name in names),
         *(system.environment.seeds[name] for name in names),
+        *(system.environment.code.get(name) for name in names),
         *(system.reference.specs[name] for name in names),
     )
     for known, known_spec, ground in _kept:

@@ -7,7 +7,7 @@ from pathlib import Path
 from components.environment.reading.records import ToolReading
 from components.records.spec import ServiceSpec
 from loop.plain_page import Page
-from loop.synthesis.cache import Compilations
+from loop.synthesis.cache import open_compilations
 from loop.synthesis.compiled import compilation_key
 
 
@@ -20,7 +20,7 @@ def show_readings(page: Page, spec: ServiceSpec, runs_dir: Path) -> None:
         runs_dir: folder of all runs, with the store of compilations.
     """
     page.heading("What each tool was taken for")
-    known = Compilations(str(runs_dir)).get(compilation_key(spec))
+    known = open_compilations(str(runs_dir)).get(compilation_key(spec))
     if known is None:
         page.line(
             "The compilation is not kept here, or was made by another version of the compiler; "

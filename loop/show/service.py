@@ -30,6 +30,12 @@ def show_service(seen: Seen, name: str) -> Page:
         ("from", spec.source + (", inferred from names and schemas" if blueprint.inferred else "")),
         ("tools", f"{len(spec.tools)}, {len(blueprint.quarantined)} of them quarantined"),
     ]
+    code = system.environment.code.get(name)
+    if code is not None:
+        files = [
+            f"{n} ({len(text.splitlines())} lines)" for n, text in sorted(code.sources.items())
+        ]
+        rows.append(("code", f"{', '.join(files)}; walls: {code.walls}"))
     for artifact in (f"blueprint/{name}", f"seed/{name}"):
         rows += [("patch", line) for line in seen.patches_of(artifact)]
     page.table(rows)
@@ -48,7 +54,7 @@ def show_service(seen: Seen, name: str) -> Page:
         show_readings(page, spec, seen.runs_dir)
     for tool, item in sorted(blueprint.tools.items()):
         if tool not in blueprint.quarantined:
-            _show_tool(page, tool, item, spec.tools.get(tool))
+            _show_tool(page, tool, item, spec.tools.get(tool), is_code=code is not None)
     page.heading("Quarantined")
     page.table(
         [
@@ -80,7 +86,9 @@ def _type_text(field: FieldBlueprint) -> str:
     return f"{text} -> {field.link}" if field.link else text
 
 
-def _show_tool(page: Page, name: str, tool: ToolBlueprint, spec: ToolSpec | None) -> None:
+def _show_tool(
+    page: Page, name: str, tool: ToolBlueprint, spec: ToolSpec | None, *, is_code: bool
+) -> None:
     page.heading(name)
     if spec is not None and spec.description:
         page.line(spec.description)
@@ -99,7 +107,8 @@ def _show_tool(page: Page, name: str, tool: ToolBlueprint, spec: ToolSpec | None
         rows.append(
             ("selects", f"{tool.query.table} rows where {' and '.join(where) or 'all'}{order}")
         )
-    rows.append(("answers", expression_text(tool.result)))
+    says = "what its code says" if is_code and not tool.simulated else expression_text(tool.result)
+    rows.append(("answers", says))
     if spec is not None:
         rows += [("promised", rule.text) for _key, rule in sorted(spec.rules.items())]
         rows += [("promised", effect.text) for _key, effect in sorted(spec.effects.items())]

@@ -1,45 +1,52 @@
-"""Compilations kept by name: a spec that was compiled once is never compiled again."""
+"""What was made of a spec, kept by name: it is made once and never again."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 from pydantic import ValidationError
 
-from components.records.base import to_json
+from components.records.base import Record, to_json
 from components.records.frozen import canonical_json
 from loop.config import STORE_FOLDER
 from loop.ledger_files import write_file
 from loop.synthesis.compiled import CompiledSpec
 
-_FOLDER = "services"
-"""Folder of the cache under `runs_dir/store`."""
+RecordT = TypeVar("RecordT", bound=Record)
 
 
-class Compilations:
-    """The compilations of all runs. Several processes may read and write at the same time."""
+class Kept(Generic[RecordT]):
+    """Records of all runs by name. Several processes may read and write at the same time."""
 
-    def __init__(self, runs_dir: str) -> None:
-        """Args: runs_dir: folder of all runs; the cache's own appears with the first of them."""
-        self._folder = Path(runs_dir) / STORE_FOLDER / _FOLDER
+    def __init__(self, runs_dir: str, folder: str, model: type[RecordT]) -> None:
+        """Args: runs_dir: folder of all runs. folder: theirs below its store; it appears with the
+        first of them. model: what they are.
+        """
+        self._folder = Path(runs_dir) / STORE_FOLDER / folder
+        self._model = model
 
-    def get(self, key: str) -> CompiledSpec | None:
-        """Return the compilation of this name; None where there is none, or a damaged one."""
+    def get(self, key: str) -> RecordT | None:
+        """Return the record of this name; None where there is none, or a damaged one."""
         try:
-            return CompiledSpec.model_validate(orjson.loads(self._path(key).read_bytes()))
+            return self._model.model_validate(orjson.loads(self._path(key).read_bytes()))
         except (OSError, ValueError, ValidationError):
-            return None  # whatever cannot be read is compiled anew
+            return None  # whatever cannot be read is made anew
 
-    def put(self, key: str, compiled: CompiledSpec | Any) -> None:
-        """Keep a compilation.
+    def put(self, key: str, record: RecordT | Any) -> None:
+        """Keep a record, or its JSON.
 
         Raises:
             LedgerError: the machine refuses.
         """
-        body = to_json(compiled) if isinstance(compiled, CompiledSpec) else compiled
+        body = to_json(record) if isinstance(record, Record) else record
         write_file(self._path(key), canonical_json(body), point="compiled")
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key[2:]}.json"
+
+
+def open_compilations(runs_dir: str) -> Kept[CompiledSpec]:
+    """Return the compilations of all runs."""
+    return Kept(runs_dir, "services", CompiledSpec)

@@ -69,7 +69,7 @@ def compiler_version() -> str:
     folder = Path(components.environment.__path__[0])
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
-        if path.suffix in (".py", ".json", ".npz") and "catalog" not in path.parts:
+        if path.suffix in (".py", ".j2", ".json", ".npz") and "catalog" not in path.parts:
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
             digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from components.records.spec import ServiceSpec
 from loop.compute.pool import Pool
-from loop.synthesis.cache import Compilations
+from loop.synthesis.cache import Kept
 from loop.synthesis.compiled import COMPILE, CompiledSpec, NoShared, compilation_key
 
 
@@ -23,7 +23,7 @@ class Synthesized:
 
 def synthesize(
     specs: Sequence[ServiceSpec],
-    cache: Compilations,
+    cache: Kept[CompiledSpec],
     pool: Pool,
     progress: Callable[[int, int], None],
 ) -> Synthesized:

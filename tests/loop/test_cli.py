@@ -18,6 +18,10 @@ from tests.policy.models import needs_model
 ROOT = Path(__file__).resolve().parents[2]
 
 THREE = "environment.services=[directory,helpdesk,mail]"
+AUTHOR = [
+    "environment.author=model", "environment.author.model=m",
+    "environment.author.base_url=http://h/v1",
+]  # fmt: skip
 MISTAKES = [
     (["evolv"], "there is no verb 'evolv'", "'evolve'"),
     (["evolve", "task.walk_lenght=5"], "'task.walk_lenght'", "Write task.walk_length=5"),
@@ -101,6 +105,27 @@ MISTAKES = [
     (["evolve", "environment.mcp_config=/none.json"], "environment.mcp_config: /none", "drop the"),
     (["evolve", "environment.mcp_config="], "environment.mcp_config must not be empty", "drop the"),
     (["evolve", "environment.allow_calls=[a.b]"], "names 'a.b', and no", "environment.mcp_config"),
+    (["synthesize", AUTHOR[0]], "environment.author.base_url has no value", "base_url=VALUE"),
+    (["synthesize", *AUTHOR[::2]], "environment.author.model has no value", "model=VALUE"),
+    (["synthesize", "environment/author=modl"], "environment.author must be one of", "r=model?"),
+    (["evolve", "environment.author=null"], "environment.author must be one of", "(got 'null')"),
+    (["evolve", AUTHOR[1]], "belongs to environment.author=model", "add environment.author=model"),
+    (
+        ["evolve", "environment.authr=model"],
+        "'environment.authr'",
+        "Write environment.author=model",
+    ),
+    (
+        ["synthesize", *AUTHOR, "environment.author.temperature=-1"],
+        "environment.author.temperature must be >= 0.0 (got -1)",
+        "set environment.author.temperature=0.2",
+    ),
+    (["evolve", "environment.author=none,model"], "environment.author has several", "add -m"),
+    (
+        ["synthesize", *AUTHOR, "environment.author.api_key_env=sk-1"],
+        "environment.author.api_key_env must be the name of an environment variable",
+        "api_key_env=OPENAI_API_KEY",
+    ),
     (["compare", "paths=[]"], "paths must not be empty", "set paths=[VALUE]"),
     (["compare", "/none/a=1"], "there is no run or round '/none/a=1'", "name a folder"),
 ]

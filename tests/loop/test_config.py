@@ -40,6 +40,11 @@ def test_defaults_are_the_documented_ones() -> None:
     [
         ["policy=openai", "policy.model=m"],
         ["tracking=none"],
+        [
+            "environment/author=model",
+            "environment.author.base_url=http://h/v1",
+            "environment.author.model=m",
+        ],
         ["faults=none"],
     ],
 )
@@ -50,7 +55,7 @@ def test_every_choice_of_every_group_validates(overrides: list[str]) -> None:
 def test_choices_are_the_files_of_their_folder() -> None:
     for key in keys_of(RunConfig):
         if key.choices:
-            files = {path.stem for path in (CONF / key.name).glob("*.yaml")}
+            files = {path.stem for path in (CONF / key.folder).glob("*.yaml")}
             assert set(key.choices) == files, key.name
 
 

@@ -25,6 +25,7 @@ from components.environment.author.recording import Recording
 from components.environment.author.records import (
     Authored,
     Stage,
+    Stopped,
     Tally,
     Tried,
     Version,
@@ -36,14 +37,13 @@ from components.environment.author.trials import answer_shapes
 from components.environment.gates.probe import GATE_NOW
 from components.environment.sandbox.code_service import (
     Described,
-    build_code_world,
     describe_sources,
     external_tools,
 )
 from components.environment.sandbox.limits import SandboxLimits
 from components.environment.sandbox.walls import Walls
 from components.environment.sandbox.workers import Workers, shared_workers
-from components.environment.world import build_service_world
+from components.environment.world import build_code_world, build_service_world
 from components.errors import ProviderError, SynthesisError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.code import ENTRY
@@ -116,16 +116,18 @@ def author_service(
     budget = Budget(config)
     session = Session(config, budget, recorder, door or open_door(config), sleep)
     work = _Work(spec, blueprint, seed, config, session, budget, workers)
-    ended = ""
+    ended, stopped = "", None
     if work.wanted:
         try:
             work.write_adversarial()
             work.explore()
             work.write()
             work.simplify()
-        except (BudgetSpent, ProviderError) as error:
-            ended = str(error)
-    return work.result(ended)
+        except BudgetSpent as error:
+            ended, stopped = str(error), Stopped.BUDGET
+        except ProviderError as error:
+            ended, stopped = str(error), Stopped.ENDPOINT
+    return work.result(ended, stopped)
 
 
 @dataclass(slots=True)
@@ -220,7 +222,7 @@ class _Work:
         if is_plainer and is_same:
             self._take(candidate)
 
-    def result(self, ended: str) -> Authored:
+    def result(self, ended: str, stopped: Stopped | None) -> Authored:
         """Return the code where it is better than the blueprint, else the blueprint."""
         baseline, best = self._of_blueprint(), self.best
         is_better = best is not None and self._is_better(best.tally, baseline)
@@ -237,6 +239,7 @@ class _Work:
             code=best.described.code if best is not None and is_better else None,
             seed=best.described.seed if best is not None and is_better else self.seed,
             reason=reason + (f"; it stopped early: {ended}" if ended else ""),
+            stopped=stopped,
             blueprint=baseline,
             versions=tuple(self.versions),
             stages=FrozenDict({stage.value: item for stage, item in self.budget.stages.items()}),

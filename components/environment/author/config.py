@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from components.records.config import Config
+from components.records.config import Config, PathText
+
+
+def _check_variable(name: str) -> str:
+    # What was given is not repeated: it may be the key itself.
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(
+            "environment.author.api_key_env must be the name of an environment variable (what was "
+            "given is none, and is not shown: it may be a key); put the key into a variable and "
+            "set environment.author.api_key_env=OPENAI_API_KEY"
+        )
+    return name
 
 
 class NoAuthorConfig(Config):
@@ -23,7 +35,7 @@ class AuthorBudget(Config):
     """Tokens of prompts and answers together. A request is made only if its largest possible cost
     still fits."""
     usd: float = Field(ge=0, allow_inf_nan=False)
-    """Cost at the prices below; where both prices are 0 nothing is counted."""
+    """Cost at the two prices; where both are 0 nothing is counted."""
 
 
 class ModelAuthorConfig(Config):
@@ -35,7 +47,7 @@ class ModelAuthorConfig(Config):
     """Address up to and including `/v1`; without user, password or query: it is kept and logged."""
     model: str = Field(min_length=1)
     """Model name as the endpoint knows it."""
-    api_key_env: str = Field(min_length=1)
+    api_key_env: Annotated[str, AfterValidator(_check_variable)]
     """Environment variable that holds the key; the key itself is never configured or stored."""
     temperature: float = Field(ge=0, allow_inf_nan=False)
     """Sampling temperature."""
@@ -53,15 +65,15 @@ class ModelAuthorConfig(Config):
     """What one service may cost."""
     revisions: int = Field(ge=0, le=50)
     """How often a version may be revised after its tests were read."""
-    source: str | None
+    source: PathText | None = Field(min_length=1)
     """Folder or file with the server's own source, which the model may read; null: none."""
     sandbox: Literal["bubblewrap", "unsafe"]
     """Walls around the code: bubblewrap, or unsafe (limits only, for code that may be trusted)."""
     deadline_seconds: float = Field(gt=0, allow_inf_nan=False)
     """Seconds that one call of written code may take."""
-    record: str | None
+    record: PathText | None = Field(min_length=1)
     """JSONL file that every exchange is appended to; what it holds already is not asked again."""
-    replay: str | None
+    replay: PathText | None = Field(min_length=1)
     """JSONL file that answers every request instead of the endpoint; null: the endpoint does."""
 
 

@@ -18,10 +18,12 @@ import httpx  # noqa: TID251 (this file is the author's door)
 
 from components.environment.author.config import ModelAuthorConfig
 from components.environment.author.records import Request, Tried
+from components.errors import PolicyError
 
 Door = Callable[[Request, int], Tried]
 """Makes one HTTP request that allows so many tokens, and never raises for what came of it."""
 MAX_ANSWER_BYTES = 4 << 20
+CHECK_SECONDS = 10.0
 _RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT_SECONDS = 60.0
 
@@ -33,6 +35,36 @@ def open_door(config: ModelAuthorConfig) -> Door:
         return asyncio.run(_asked(config, request, max_tokens))
 
     return knock
+
+
+def check_endpoint(config: ModelAuthorConfig) -> None:
+    """Make sure that the endpoint is there and takes the key; nothing is generated.
+
+    What it says of `/models` is not read: some endpoints have no such list.
+
+    Raises:
+        PolicyError: it does not answer, or refuses the key.
+    """
+    key = os.environ.get(config.api_key_env)
+    url = config.base_url.rstrip("/") + "/models"
+    try:
+        status = httpx.get(
+            url,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=min(config.timeout_seconds, CHECK_SECONDS),
+        ).status_code
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
+        raise PolicyError(
+            f"environment.author.base_url={config.base_url}: no answer ({type(error).__name__}); "
+            "start the endpoint or mend environment.author.base_url"
+        ) from None
+    if status in (401, 403):
+        found = "is refused" if key else "is not set"
+        raise PolicyError(
+            f"environment.author.base_url={config.base_url} wants a key (HTTP {status}), and the "
+            f"one in the variable {config.api_key_env} {found}; put it there, or name another "
+            "with environment.author.api_key_env"
+        )
 
 
 async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -> Tried:

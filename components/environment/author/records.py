@@ -99,6 +99,13 @@ class StageFigures(Record):
     """Versions of the code that were tried."""
 
 
+class Stopped(StrEnum):
+    """What ended an author's work before it was done."""
+
+    BUDGET = "budget"
+    ENDPOINT = "endpoint"
+
+
 class Step(Record):
     """One call of a written test and what it must bring."""
 
@@ -159,6 +166,8 @@ class Authored(Record):
     """Rows for the code, or the blueprint's own."""
     reason: str
     """Why the one or the other, in one line."""
+    stopped: Stopped | None = None
+    """None: the work was done."""
     blueprint: Tally
     """How the blueprint did in the same tests."""
     versions: tuple[Version, ...] = ()

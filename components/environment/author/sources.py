@@ -6,12 +6,14 @@ packages are passed over; sizes are bounded.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from components.errors import ConfigError
+from components.records.frozen import content_hash
 
 MAX_FILES = 8
 """Files that are shown to the model."""
@@ -60,6 +62,18 @@ def list_source(root: Path) -> Mapping[str, SourceFile]:
                 found.append(SourceFile(shown, path.stat().st_size, path))
     found.sort(key=lambda file: (file.size > MAX_FILE_BYTES * 4, file.name.count("/"), file.name))
     return {file.name: file for file in found[:_MAX_LISTED]}
+
+
+def hash_source(root: Path) -> str:
+    """Return the hash of the names and texts of a server's source.
+
+    Raises:
+        ConfigError: there is nothing at the path.
+    """
+    found = {}
+    for name, file in list_source(root).items():
+        found[name] = hashlib.sha256(file.path.read_bytes()).hexdigest()
+    return content_hash(found)
 
 
 def read_source(files: Iterable[SourceFile]) -> list[dict[str, str]]:

@@ -24,6 +24,7 @@ from components.records.blueprint import (
     QuarantineReason,
     SeedData,
 )
+from components.records.code import CodeService
 from components.records.frozen import FrozenDict, JsonObject
 from components.records.spec import ServiceSpec
 
@@ -56,16 +57,22 @@ class Admission:
     """What no gate demands: counted, not judged."""
 
 
-def admit_service(spec: ServiceSpec, blueprint: Blueprint, seed: SeedData) -> Admission:
+def admit_service(
+    spec: ServiceSpec, blueprint: Blueprint, seed: SeedData, code: CodeService | None = None
+) -> Admission:
     """Run every gate on a service alone.
 
     Args:
         spec: the reference: schemas and written rules.
         blueprint: what is judged; tools that are quarantined already are not tested.
         seed: rows that the tests start from.
+        code: what answers in the place of the blueprint's effects; None: they do.
+
+    Raises:
+        ComputeError: the walls of the code do not stand here.
     """
     try:
-        world, working, broken = _compiling_part(spec, blueprint, seed)
+        world, working, broken = _compiling_part(spec, blueprint, seed, code)
     except SynthesisError as error:
         return Admission(
             blueprint=blueprint, tests_run=0, failures=(), admitted=False, reason=str(error)
@@ -108,7 +115,7 @@ def _apart(blueprint: Blueprint) -> frozenset[str]:
 
 
 def _compiling_part(
-    spec: ServiceSpec, blueprint: Blueprint, seed: SeedData
+    spec: ServiceSpec, blueprint: Blueprint, seed: SeedData, code: CodeService | None
 ) -> tuple[World, Blueprint, list[GateFailure]]:
     """Return the world of the tools that compile, their blueprint, and failures of the others.
 
@@ -116,7 +123,7 @@ def _compiling_part(
         SynthesisError: not even the tables and the seed compile.
     """
     try:
-        return build_service_world(spec, blueprint, seed, GATE_NOW), blueprint, []
+        return build_service_world(spec, blueprint, seed, GATE_NOW, code), blueprint, []
     except SynthesisError:
         pass
     working: dict[str, object] = {}
@@ -124,7 +131,7 @@ def _compiling_part(
     for name, tool in sorted(blueprint.tools.items()):
         alone = blueprint.model_copy(update={"tools": FrozenDict({name: tool})})
         try:
-            build_service_world(spec, alone, seed, GATE_NOW)
+            build_service_world(spec, alone, seed, GATE_NOW, code)
         except SynthesisError as error:
             failures.append(
                 GateFailure(
@@ -139,7 +146,7 @@ def _compiling_part(
             continue
         working[name] = tool
     part = blueprint.model_copy(update={"tools": FrozenDict(working)})
-    return build_service_world(spec, part, seed, GATE_NOW), part, failures
+    return build_service_world(spec, part, seed, GATE_NOW, code), part, failures
 
 
 def quarantine(blueprint: Blueprint, failures: Sequence[GateFailure]) -> Blueprint:

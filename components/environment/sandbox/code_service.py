@@ -11,10 +11,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import immutables
 from pydantic import ValidationError
 
 from components.environment.entities import entity_model
+from components.environment.names import is_id_of, snake
+from components.environment.reading.read import read_spec
+from components.environment.reading.records import Role, ToolReading
 from components.environment.sandbox.workers import Workers, parsed
 from components.environment.service import (
     Answer,
@@ -24,9 +26,8 @@ from components.environment.service import (
     ToolFunction,
     compile_service,
 )
-from components.environment.state import Table, WorldState
+from components.environment.state import Table
 from components.environment.values import settle, valid_text
-from components.environment.world import World, make_row
 from components.errors import SynthesisError
 from components.records.blueprint import (
     Blueprint,
@@ -43,9 +44,11 @@ from components.records.blueprint import (
 from components.records.calls import ErrorCode
 from components.records.code import CodeService
 from components.records.frozen import FrozenDict, JsonObject, content_hash
-from components.records.spec import ServiceSpec
+from components.records.spec import ServiceSpec, ToolSpec
 
 _FAULT = "the service broke its own rules; nothing was changed"
+_NAMING = frozenset({Role.IDENTIFIER, Role.PARENT, Role.REFERENCE})
+"""Parameters that name a row."""
 _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 
 
@@ -74,29 +77,6 @@ def compile_code_service(spec: ServiceSpec, code: CodeService, workers: Workers)
     return dataclasses.replace(compiled, tools=tools)
 
 
-def build_code_world(
-    spec: ServiceSpec, code: CodeService, seed: SeedData, now: str, workers: Workers
-) -> World:
-    """Build a world of one code service alone.
-
-    Raises:
-        SynthesisError: the shape does not fit the spec, or a row its entity.
-    """
-    service = compile_code_service(spec, code, workers)
-    tables = {}
-    for name in service.models:
-        try:
-            rows = {
-                row_id: make_row(service, name, row_id, settle(values))
-                for row_id, values in sorted(seed.tables.get(name, FrozenDict()).items())
-            }
-        except ValueError as error:
-            raise SynthesisError(f"seed of {spec.service}: {name}: {error}") from error
-        tables[name] = Table.of(rows)
-    state = WorldState(immutables.Map({spec.service: immutables.Map(tables)}), now)
-    return World({spec.service: service}, {}, state)
-
-
 def describe_sources(
     spec: ServiceSpec,
     sources: Mapping[str, str],
@@ -111,7 +91,7 @@ def describe_sources(
         sources: Python files by name.
         hints: the compiler's blueprint: class, operation and lookups of the tools.
         seed: rows to start from; those that fit the code's tables are kept, its own are added.
-        workers: where the files are loaded.
+        workers: where the files are loaded; the service keeps their walls and deadline.
 
     Raises:
         SynthesisError: they do not load, or declare something that cannot be used; it says where.
@@ -130,7 +110,13 @@ def describe_sources(
             tools=FrozenDict(tools),
             quarantined=FrozenDict(quarantined),
         )
-        code = CodeService(service=spec.service, sources=FrozenDict(sources), shape=shape)
+        code = CodeService(
+            service=spec.service,
+            sources=FrozenDict(sources),
+            walls=workers.walls.value,
+            deadline_seconds=workers.limits.deadline_seconds,
+            shape=shape,
+        )
         return Described(code, _fitting_seed(spec, shape, seed, own))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = _first_line(error)
@@ -211,6 +197,7 @@ def _tools(
     entities: Mapping[str, EntityBlueprint],
 ) -> tuple[dict[str, ToolBlueprint], dict[str, Quarantine]]:
     outside = external_tools(hints)
+    readings = read_spec(spec)
     tools: dict[str, ToolBlueprint] = {}
     quarantined: dict[str, Quarantine] = {}
     for name in sorted(spec.tools):
@@ -234,8 +221,41 @@ def _tools(
             functional = FunctionalClass.READ
         elif operation in (Operation.COMPUTE, Operation.EXTERNAL):
             functional = FunctionalClass.PROCESS
-        tools[name] = ToolBlueprint(operation=operation, functional=functional)
+        entity = readings[name].entity
+        if entity not in entities:
+            entity = next(iter(entities)) if len(entities) == 1 else None
+        tools[name] = ToolBlueprint(
+            operation=operation,
+            functional=functional,
+            entity=entity if operation is not Operation.COMPUTE else None,
+            difficulty=readings[name].difficulty,
+            lookups=FrozenDict(_read_lookups(spec.tools[name], readings[name], entity, entities)),
+        )
     return tools, quarantined
+
+
+def _read_lookups(
+    tool: ToolSpec,
+    reading: ToolReading,
+    entity: str | None,
+    entities: Mapping[str, EntityBlueprint],
+) -> dict[str, Lookup]:
+    """Return the rows that a tool's required arguments name, as its specification reads."""
+    found = {}
+    properties = tool.input_schema.get("properties") or {}
+    for argument in tool.input_schema.get("required") or ():
+        role = reading.roles.get(argument)
+        if role not in _NAMING or (properties.get(argument) or {}).get("type") != "string":
+            continue
+        word = snake(argument)
+        named = [name for name in sorted(entities) if word != "id" and is_id_of(word, name)]
+        table = named[0] if named else None if role is Role.REFERENCE else entity
+        if table is not None:
+            is_loose = role is Role.REFERENCE
+            found[f"of_{argument}"] = Lookup(
+                table=table, equals=f"$args.{argument}", optional=is_loose
+            )
+    return found
 
 
 def _hinted(hint: ToolBlueprint, entities: Mapping[str, EntityBlueprint]) -> ToolBlueprint:

@@ -57,7 +57,7 @@ class Workers:
             ComputeError: the walls do not stand here; it says what mends that.
         """
         check_walls(walls, key)
-        self._walls, self._limits = walls, limits or SandboxLimits()
+        self.walls, self.limits = walls, limits or SandboxLimits()
         self._max_workers = max_workers
         self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
         self._idle: list[Worker] = []
@@ -135,11 +135,11 @@ class Workers:
         while len(self._loaded) >= self._max_workers:
             self._idle.append(self._loaded.popitem(last=False)[1].worker)
         self._idle = [worker for worker in self._idle if worker.is_alive]
-        worker = self._idle.pop() if self._idle else Worker(self._walls, self._limits)
+        worker = self._idle.pop() if self._idle else Worker(self.walls, self.limits)
         request = {"do": "load", "sources": sources}
         said = worker.request(request, num_calls=len(sources) + 1)
         if said.came is Came.LOST:  # it may have gone long before: nobody looked
-            worker = Worker(self._walls, self._limits)
+            worker = Worker(self.walls, self.limits)
             said = worker.request(request, num_calls=len(sources) + 1)
         if said.came is Came.ANSWER and "fault" not in parsed(said):
             self._loaded[name] = _Loaded(worker)

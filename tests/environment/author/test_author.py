@@ -12,10 +12,10 @@ import pytest
 from components.environment.author.author import author_service, open_recording
 from components.environment.author.records import Authored
 from components.environment.engine import execute
-from components.environment.sandbox.code_service import build_code_world
 from components.environment.sandbox.limits import SandboxLimits
 from components.environment.sandbox.walls import Walls, walls_problem
 from components.environment.sandbox.workers import Workers, shared_workers
+from components.environment.world import build_code_world
 from components.errors import ComputeError
 from components.records.blueprint import Blueprint, Quarantine, QuarantineReason, SeedData
 from components.records.frozen import FrozenDict, freeze

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from components.environment.engine import Outcome, call_recorded, execute, replay
-from components.environment.sandbox.code_service import build_code_world, describe_sources
+from components.environment.sandbox.code_service import describe_sources
 from components.environment.sandbox.limits import SandboxLimits
 from components.environment.sandbox.walls import Walls, walls_problem
 from components.environment.sandbox.worker import Came, Said
 from components.environment.sandbox.workers import Workers, _delta
 from components.environment.state import WorldState, rows_of, state_hash
-from components.environment.world import World
+from components.environment.world import World, build_code_world
 from components.errors import SynthesisError
 from components.records.blueprint import (
     Blueprint,
