@@ -19,8 +19,8 @@ from components.environment.sources.config import McpConfigSource, Source, Tools
 from components.environment.sources.listed import ListedServer
 from components.environment.sources.names import to_server
 from components.environment.sources.read import read_sources
+from components.environment.sources.server_calls import call_server
 from components.environment.sources.server_list import read_recorded_listings, read_server_list
-from components.environment.sources.servers import call_server
 from components.errors import ConfigError, SpecError, ToolError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.frozen import FrozenDict, thaw
