@@ -1,11 +1,13 @@
 """Answers of real servers, read: what they hold, whether they are errors, and of which kind.
 
-Real servers answer in text. What is JSON is read as JSON; everything else is prose. Some say an
-error in the text of an answer that is none by the protocol: its first words decide then.
+Real servers answer in text. What is JSON, or a Python literal as `str` writes it, is read as data;
+everything else is prose. Some say an error in the text of an answer that is none by the protocol:
+its first words decide then.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping
@@ -48,22 +50,26 @@ def body_of(answer: Answer) -> Any:
 
 
 def _read(text: str) -> Any:
-    found = _json(text)
+    found = _data(text)
     if found is None:
         lines = [line for line in text.splitlines() if line.strip()]
-        parts = [_json(line) for line in lines]
+        parts = [_data(line) for line in lines]
         found = tuple(parts) if len(parts) > 1 and all(part is not None for part in parts) else None
     return text if found is None else found
 
 
-def _json(text: str) -> Any:
+def _data(text: str) -> Any:
     """Return the object or list that a text is, or None."""
     if not text.lstrip().startswith(("{", "[")):
         return None
-    try:
-        return freeze(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(text.strip())
+            json.dumps(found, allow_nan=False)
+            return freeze(found) if isinstance(found, (dict, list)) else None
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return None
 
 
 def is_error(answer: Answer) -> bool:

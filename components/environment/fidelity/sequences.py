@@ -128,7 +128,12 @@ class _Writer:
             for name in self._tools
             if name != maker and self._blueprint.tools[name].entity == table
         ]
-        reads = [name for name in mine if self._blueprint.tools[name].operation in _READS]
+        reads = [
+            name
+            for name in self._tools
+            if self._blueprint.tools[name].operation in _READS
+            and (name in mine or not self._spec.tools[name].input_schema.get("required"))
+        ]
         ends = [name for name in mine if self._blueprint.tools[name].operation in _ENDS]
         changes = [
             name
@@ -151,13 +156,13 @@ class _Writer:
         arguments = self._drawn(maker)
         if arguments is None:
             return None
-        for place, linked in self._links(maker, table):
+        for at, linked in self._links(maker, table):
             if linked == table or linked not in self._makers or depth >= _MOST_LINKS:
                 continue
             row = draft.made.get(linked)
             row = row or self._make(draft, linked, self._makers[linked][0], depth + 1)
             if row is not None:
-                _put(arguments, place, row.key)
+                _put(arguments, at, row.key)
         draft.calls.append(Call(tool=maker, arguments=freeze(arguments)))
         effect, key = self._effect(maker, table), self._blueprint.entities[table].key
         columns = {

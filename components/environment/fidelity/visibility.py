@@ -25,6 +25,8 @@ class Sighting:
 
     writer: Exchange
     reader: Exchange
+    argument: str
+    """Which of the writer's arguments held the value."""
     value: str
     real: bool
     """The real server's answer shows it."""
@@ -55,40 +57,40 @@ def sightings_of(exchanges: Sequence[Exchange], writers: frozenset[str]) -> Iter
         exchanges: of one sequence, in order.
         writers: tools that change state.
     """
-    last: dict[str, Exchange] = {}
+    last: dict[str, tuple[str, Exchange]] = {}
     known: set[str] = set()
     for exchange in exchanges:
         if not (exchange.real_ok and exchange.compiled_ok):
             continue
         if exchange.tool in writers:
-            for value in dict.fromkeys(_values(exchange.arguments)):
-                if value in last:
-                    known.add(value)
-                last[value] = exchange
+            written = {value: at for at, value in _values(exchange.arguments)}
+            known |= written.keys() & last.keys()
+            last |= {value: (at, exchange) for value, at in written.items()}
             continue
-        named = list(_values(exchange.arguments))
+        named = [value for _, value in _values(exchange.arguments)]
         real, compiled = _Shown(exchange.real_body), _Shown(exchange.compiled_body)
-        for value, writer in last.items():
+        for value, (at, writer) in last.items():
             if any(value in text or text in value for text in named):
                 continue
             seen = value in real, value in compiled
             if any(seen) or value in known:
                 yield Sighting(
-                    writer=writer, reader=exchange, value=value, real=seen[0], compiled=seen[1]
+                    writer=writer,
+                    reader=exchange,
+                    argument=at,
+                    value=value,
+                    real=seen[0],
+                    compiled=seen[1],
                 )
 
 
 def blamed(sightings: Sequence[Sighting]) -> list[tuple[Sighting, bool, bool]]:
     """Return each sighting with whether it counts against its writer, and against its reader."""
-    clear_writes = {
-        (item.writer.sequence, item.writer.number, item.value) for item in sightings if item.agrees
-    }
+    clear_writes = {(item.writer.tool, item.argument) for item in sightings if item.agrees}
     clear_readers = {item.reader.tool for item in sightings if item.agrees and item.real}
     found = []
     for item in sightings:
-        is_write_clear = (
-            item.writer.sequence, item.writer.number, item.value,
-        ) in clear_writes  # fmt: skip
+        is_write_clear = (item.writer.tool, item.argument) in clear_writes
         is_reader_clear = item.reader.tool in clear_readers
         found.append(
             (
@@ -100,23 +102,24 @@ def blamed(sightings: Sequence[Sighting]) -> list[tuple[Sighting, bool, bool]]:
     return found
 
 
-def _values(arguments: Any) -> Iterator[str]:
-    """Yield the values of arguments that would be known again; references are none."""
+def _values(arguments: Any, at: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (name of the argument, value) of what would be known again; references are none."""
     if isinstance(arguments, Mapping):
-        arguments = list(arguments.values())
-    if isinstance(arguments, (list, tuple)):
+        for name, item in arguments.items():
+            yield from _values(item, f"{at}.{name}")
+    elif isinstance(arguments, (list, tuple)):
         for item in arguments:
-            yield from _values(item)
+            yield from _values(item, at)
     elif isinstance(arguments, str):
         text = arguments.strip()
         if len(text) >= _SHORTEST_TEXT and not re.match(r"\$\d", text):
-            yield text
+            yield at, text
     elif (
         isinstance(arguments, (int, float))
         and not isinstance(arguments, bool)
         and abs(arguments) >= _SMALLEST_NUMBER
     ):
-        yield _number(arguments)
+        yield at, _number(arguments)
 
 
 def _number(value: float) -> str:
