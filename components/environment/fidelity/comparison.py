@@ -14,7 +14,7 @@ from components.environment.fidelity.answers import error_kinds
 from components.environment.fidelity.exchanges import Exchange
 from components.environment.fidelity.records import Count, Example, ToolFidelity, Verdict
 from components.environment.fidelity.shapes import is_prose, shape_difference
-from components.environment.fidelity.visibility import blamed, sightings_of
+from components.environment.fidelity.visibility import counted, sightings_of
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, canonical_json, freeze
 
@@ -80,10 +80,8 @@ def compare(
         for exchange in made:
             _add_call(facts[exchange.tool], exchange)
         sightings += list(sightings_of(made, writers))
-    for sighting, against_writer, against_reader in blamed(sightings):
-        told = sighting.told() if not sighting.agrees else ""
-        facts[sighting.writer.tool].writes.add(sighting.reader, told if against_writer else "")
-        facts[sighting.reader.tool].writes.add(sighting.reader, told if against_reader else "")
+    for tool, sighting, is_against in counted(sightings):
+        facts[tool].writes.add(sighting.reader, sighting.told() if is_against else "")
     found = {name: _judged(item) for name, item in facts.items()}
     found |= {name: _unknown(why) for name, why in unoffered.items()}
     return FrozenDict(dict(sorted(found.items())))

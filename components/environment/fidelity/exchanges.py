@@ -35,7 +35,7 @@ class Exchange:
     arguments: JsonObject
     """Before references are resolved."""
     real: Answer | None
-    """None: not called, since a reference named nothing there or the server was gone."""
+    """None: not called, since a reference named nothing there."""
     compiled: JsonObject | None
     """Envelope; None: not called, since it is not offered or a reference named nothing there."""
 
@@ -108,12 +108,12 @@ def exchanges_of(
     Args:
         offered: tools of the service that are compared; no other is called.
         number: of the sequence.
-        answers: of the real server; where it died, fewer than calls.
+        answers: of the real server; where it died, fewer than calls, and no more are made here.
     """
     service, state = next(iter(world.services)), world.initial
     bodies: list[Any] = []
     found = []
-    for at, call in enumerate(calls):
+    for at, (call, answer) in enumerate(zip(calls, answers, strict=False)):
         tool, arguments = from_server(card, call.tool, call.arguments)
         envelope = None
         if tool in offered:
@@ -129,7 +129,7 @@ def exchanges_of(
                 number=at + 1,
                 tool=tool,
                 arguments=FrozenDict(arguments),
-                real=answers[at] if at < len(answers) else None,
+                real=answer,
                 compiled=envelope,
             )
         )

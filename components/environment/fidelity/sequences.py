@@ -199,11 +199,14 @@ class _Writer:
 
     def _use(self, draft: _Draft, name: str, made: _Made | None) -> None:
         """Add a call of a tool on a row that was made, or (None) on one that is not there."""
-        arguments = self._drawn(name)
+        required = self._spec.tools[name].input_schema.get("required") or ()
+        selecting = self._selecting(name)
+        is_write = self._blueprint.tools[name].functional is FunctionalClass.WRITE
+        # A change of nothing is no change: where only its row must be said, say more.
+        arguments = self._drawn(name, optional=is_write and set(required) <= set(selecting))
         if arguments is None:
             return
-        required = self._spec.tools[name].input_schema.get("required") or ()
-        for at, column in self._selecting(name).items():
+        for at, column in selecting.items():
             if at in arguments or at in required:
                 value = self._absent(name, at) if made is None else made.of(at, column)
                 if value is not None:
@@ -242,13 +245,14 @@ class _Writer:
         whole = {**part, **defs} if isinstance(part, dict) else part
         return bool(jsonschema_rs.validator_for(whole).is_valid(value))
 
-    def _drawn(self, name: str) -> dict[str, Any] | None:
+    def _drawn(self, name: str, *, optional: bool = False) -> dict[str, Any] | None:
         """Return arguments that fit the tool's schema, or None where none could be drawn."""
         schema = self._spec.tools[name].input_schema
         validator = jsonschema_rs.validator_for(thaw(schema))
         sampler = SchemaSampler(schema, self._rng)
         for _ in range(_TRIES):
-            drawn = sampler.value({"type": "object", **schema}, optional=self._optional)
+            whole = {"type": "object", **schema}
+            drawn = sampler.value(whole, optional=optional or self._optional)
             if isinstance(drawn, dict) and validator.is_valid(drawn):
                 return drawn
         return None

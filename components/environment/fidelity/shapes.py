@@ -25,13 +25,12 @@ def shape_difference(real: Any, compiled: Any) -> str:
     if isinstance(real, str):
         return "" if _is_text(compiled) else f"prose; compiled: {_named(compiled)}"
     first = _missing(real, compiled, "")
-    if not first:
+    inner, other = _inside(real), _inside(compiled)
+    pairs = ((real, other), (inner, compiled), (inner, other))
+    others = [_missing(*pair, "") for pair in pairs if None not in pair]
+    if not first or "" in others:
         return ""
-    for left in (real, _inside(real)):
-        for right in (compiled, _inside(compiled)):
-            if left is not None and right is not None and not _missing(left, right, ""):
-                return ""
-    return first
+    return others[0] if inner is None and other is not None else first
 
 
 def is_prose(real: Any) -> bool:
@@ -70,27 +69,35 @@ def _missing(real: Any, compiled: Any, place: str) -> str:
             if told:
                 return told
         return ""
-    if isinstance(real, (list, tuple)) and real and compiled:
-        whole = _union(compiled)
-        return next((told for item in real if (told := _missing(item, whole, f"{place}[]"))), "")
+    if isinstance(real, (list, tuple)):
+        return _list_difference(list(real), list(compiled), f"{place}[]")
     return ""
 
 
-def _union(items: Iterable[Any]) -> Any:
-    """Return what a list's items hold together: a later item fills what is null in the ones before.
+def _list_difference(real: list[Any], compiled: list[Any], place: str) -> str:
+    """Compare what two lists hold; an empty one, or one of nulls, says nothing."""
+    kinds = {_kind(item) for item in real if item is not None}
+    others = {_kind(item) for item in compiled if item is not None}
+    if not kinds or not others:
+        return ""
+    if not kinds & others:
+        return f"{place} is {min(kinds)}; compiled: {min(others)}"
+    inner, other_inner = (
+        [part for item in items if isinstance(item, (list, tuple)) for part in item]
+        for items in (real, compiled)
+    )
+    whole = _union(item for item in compiled if isinstance(item, Mapping))
+    records = [item for item in real if isinstance(item, Mapping)] if whole else []
+    told = next((said for item in records if (said := _missing(item, whole, place))), "")
+    return told or _list_difference(inner, other_inner, f"{place}[]") if inner else told
 
-    Lists of single values are their first.
-    """
+
+def _union(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what records hold together: a later one fills what is null in the ones before."""
     found: dict[str, Any] = {}
-    first = None
-    for item in items:
-        if not isinstance(item, Mapping):
-            first = item if first is None else first
-            continue
-        for name, value in item.items():
-            if found.get(name) is None:
-                found[name] = value
-    return found or first
+    for record in records:
+        found |= {name: item for name, item in record.items() if found.get(name) is None}
+    return found
 
 
 def _kind(value: Any) -> str:

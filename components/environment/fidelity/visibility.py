@@ -1,8 +1,9 @@
 """Read after write: of each value that a call writes, whether later reads show it.
 
-Owns who is to blame. A value that one side shows and the other does not may be the writer's doing
-or the reader's; each is cleared by what it got right elsewhere, and counted against where it is
-not. A value that the reading call itself names proves nothing and is left out.
+Owns who is to blame. A value that one side shows and the other does not may be the writer's doing,
+the reader's, or that of a write between them that should have replaced it. Writer and reader are
+cleared by what they got right elsewhere. A value that the reading call itself names proves nothing
+and is left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ class Sighting:
 
     writer: Exchange
     reader: Exchange
+    between: Exchange | None
+    """Last write after the writer and before the reader; None where there is none."""
     argument: str
     """Which of the writer's arguments held the value."""
     value: str
@@ -58,11 +61,13 @@ def sightings_of(exchanges: Sequence[Exchange], writers: frozenset[str]) -> Iter
         writers: tools that change state.
     """
     last: dict[str, tuple[str, Exchange]] = {}
+    newest: Exchange | None = None
     known: set[str] = set()
     for exchange in exchanges:
         if not (exchange.real_ok and exchange.compiled_ok):
             continue
         if exchange.tool in writers:
+            newest = exchange
             written = {value: at for at, value in _values(exchange.arguments)}
             known |= written.keys() & last.keys()
             last |= {value: (at, exchange) for value, at in written.items()}
@@ -77,6 +82,7 @@ def sightings_of(exchanges: Sequence[Exchange], writers: frozenset[str]) -> Iter
                 yield Sighting(
                     writer=writer,
                     reader=exchange,
+                    between=None if newest is writer else newest,
                     argument=at,
                     value=value,
                     real=seen[0],
@@ -84,22 +90,19 @@ def sightings_of(exchanges: Sequence[Exchange], writers: frozenset[str]) -> Iter
                 )
 
 
-def blamed(sightings: Sequence[Sighting]) -> list[tuple[Sighting, bool, bool]]:
-    """Return each sighting with whether it counts against its writer, and against its reader."""
+def counted(sightings: Sequence[Sighting]) -> Iterator[tuple[str, Sighting, bool]]:
+    """Yield (tool, sighting, whether it counts against that tool)."""
     clear_writes = {(item.writer.tool, item.argument) for item in sightings if item.agrees}
-    clear_readers = {item.reader.tool for item in sightings if item.agrees and item.real}
-    found = []
+    clear_reads = {item.reader.tool for item in sightings if item.agrees and item.real}
     for item in sightings:
         is_write_clear = (item.writer.tool, item.argument) in clear_writes
-        is_reader_clear = item.reader.tool in clear_readers
-        found.append(
-            (
-                item,
-                not item.agrees and not is_write_clear,
-                not item.agrees and (is_write_clear or not is_reader_clear),
-            )
-        )
-    return found
+        is_read_clear = item.reader.tool in clear_reads
+        is_both_clear = is_write_clear and is_read_clear
+        yield item.writer.tool, item, not item.agrees and not is_write_clear
+        is_left = is_both_clear and item.between is None
+        yield item.reader.tool, item, not item.agrees and (is_left or not is_read_clear)
+        if item.between is not None and is_both_clear and not item.agrees:
+            yield item.between.tool, item, True
 
 
 def _values(arguments: Any, at: str = "") -> Iterator[tuple[str, str]]:
