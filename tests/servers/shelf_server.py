@@ -1,7 +1,7 @@
 """A small server of books, plain Python: `shelf_server.py [fault]`. It keeps them in a file.
 
-Faults: errors (an unknown book is no error), shape (a book has no title in answers), writes (an
-update is acknowledged and forgotten), dies (ends when a book is deleted).
+Faults: errors (an unknown book is no error), shape (answers give a title another name), writes
+(an update is acknowledged and forgotten), dies (ends when a book is deleted).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def call(fault: str, store: Path, name: str, arguments: dict[str, Any]) -> tuple
 def shape(fault: str, book: dict[str, Any]) -> dict[str, Any]:
     """Return a book as it is shown."""
     if fault == "shape":
-        return {"id": book["id"], "headline": book["title"]}
+        return {"id": book["id"], "headline": book["title"], "author": book["author"]}
     return book
 
 
