@@ -270,7 +270,7 @@ def _recorded(
             call_server(path, server, [(own, {})], timeout, allow_calls=allowed)
         )
     except ToolError as error:
-        return {"is_error": True, "structured": None, "text": str(error)}
+        return {"is_error": True, "structured": None, "text": str(error), "num_other_parts": 0}
     return dict(thaw(answer))
 
 

@@ -1,7 +1,8 @@
 """A small server of books, plain Python: `shelf_server.py [fault]`. It keeps them in a file.
 
 Faults: errors (an unknown book is no error), shape (answers give a title another name), writes
-(an update is acknowledged and forgotten), dies (ends when a book is deleted).
+(an update is acknowledged and forgotten), dies (ends when a book is deleted), picture (a book is
+shown as a picture).
 """
 
 from __future__ import annotations
@@ -88,7 +89,10 @@ def main(store: Path, fault: str) -> None:
         elif request["method"] == "tools/call":
             body, is_error = call(fault, store, params["name"], params.get("arguments") or {})
             text = body if isinstance(body, str) else json.dumps(body)
-            result = {"content": [{"type": "text", "text": text}], "isError": is_error}
+            content = [{"type": "text", "text": text}]
+            if fault == "picture" and params["name"] == "get_book":
+                content = [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]
+            result = {"content": content, "isError": is_error}
         print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 
 

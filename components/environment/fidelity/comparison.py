@@ -90,7 +90,7 @@ def compare(
 def _add_call(facts: _Facts, exchange: Exchange) -> None:
     facts.errors.add(exchange, _error_difference(exchange))
     facts.has_succeeded |= exchange.real_ok or exchange.compiled_ok
-    if exchange.real_ok and exchange.compiled_ok:
+    if exchange.is_readable:
         real = exchange.real_body
         problem = shape_difference(real, exchange.compiled_body)
         facts.shape.add(exchange, problem)

@@ -55,6 +55,12 @@ class Exchange:
         return self.compiled is not None and self.compiled["ok"] is True
 
     @property
+    def is_readable(self) -> bool:
+        """True where both did it, and all of the real answer is text."""
+        has_others = self.real is not None and self.real.num_other_parts > 0
+        return self.real_ok and self.compiled_ok and not has_others
+
+    @property
     def real_body(self) -> Any:
         """What the real server answered, as JSON or prose."""
         return None if self.real is None else body_of(self.real)

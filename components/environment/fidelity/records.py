@@ -31,6 +31,8 @@ class Answer(Record):
     """Its structured content; None where it gives none."""
     text: str
     """Its text parts, a line each."""
+    num_other_parts: int = Field(default=0, ge=0)
+    """Images, sounds and files, which are not kept."""
 
 
 class RecordedCall(Record):

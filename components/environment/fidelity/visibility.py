@@ -72,6 +72,8 @@ def sightings_of(exchanges: Sequence[Exchange], writers: frozenset[str]) -> Iter
             known |= written.keys() & last.keys()
             last |= {value: (at, exchange) for value, at in written.items()}
             continue
+        if not exchange.is_readable:
+            continue
         named = [value for _, value in _values(exchange.arguments)]
         real, compiled = _Shown(exchange.real_body), _Shown(exchange.compiled_body)
         for value, (at, writer) in last.items():

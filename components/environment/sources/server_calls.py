@@ -29,7 +29,7 @@ async def call_server(
             server starts.
 
     Returns:
-        For each call `{"is_error", "structured", "text"}`.
+        For each call `{"is_error", "structured", "text", "num_other_parts"}`.
 
     Raises:
         SpecError: the server is not in the list, or a tool is not allowed.

@@ -118,7 +118,8 @@ async def open_server(entry: ServerEntry, timeout_seconds: float) -> AsyncIterat
     """Start a server and yield what calls one of its tools by the server's own name; the server is
     stopped at the end.
 
-    An answer is `{"is_error", "structured", "text"}`; a JSON-RPC error to a call is one too.
+    An answer is `{"is_error", "structured", "text", "num_other_parts"}` (images, files); a JSON-RPC
+    error to a call is one too.
 
     Args:
         timeout_seconds: deadline of its start, and of each answer.
@@ -142,8 +143,10 @@ async def open_server(entry: ServerEntry, timeout_seconds: float) -> AsyncIterat
             return _answer(redactor, True, None, error.message)
         except Exception as error:  # noqa: BLE001
             raise broken(error) from None
-        text = "\n".join(part.text for part in result.content if part.type == "text")
-        return _answer(redactor, bool(result.is_error), result.structured_content, text)
+        texts = [part.text for part in result.content if part.type == "text"]
+        others = len(result.content) - len(texts)
+        structured = result.structured_content
+        return _answer(redactor, bool(result.is_error), structured, "\n".join(texts), others)
 
     with quiet_sdk():
         try:
@@ -157,9 +160,11 @@ async def open_server(entry: ServerEntry, timeout_seconds: float) -> AsyncIterat
             raise (inner if isinstance(inner, ToolError) else broken(error)) from None
 
 
-def _answer(redactor: Redactor, is_error: bool, structured: Any, text: str) -> JsonObject:
+def _answer(
+    redactor: Redactor, is_error: bool, structured: Any, text: str, others: int = 0
+) -> JsonObject:
     body = {"is_error": is_error, "structured": structured, "text": text}
-    return cast(JsonObject, freeze(redactor.value(body)))
+    return cast(JsonObject, freeze({**redactor.value(body), "num_other_parts": others}))
 
 
 async def _list_server(entry: ServerEntry, timeout_seconds: float, licence: str) -> RawListing:

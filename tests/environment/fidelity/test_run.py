@@ -158,6 +158,16 @@ async def test_comparison_ends_where_the_states_part(tmp_path: Path) -> None:
     )
 
 
+async def test_a_picture_is_compared_in_its_errors_alone(tmp_path: Path) -> None:
+    path = written(tmp_path, mcpServers={"shelf": shelf("picture")}, sequences={"shelf": LIFE[:5]})
+
+    report = await measured(path)
+
+    tool = tools_of(report)["get_book"]
+    assert (tool.errors.of, tool.shape.of, tool.writes.of) == (2, 0, 0)
+    assert tool.verdict is Verdict.FAITHFUL
+
+
 @pytest.mark.network
 async def test_the_public_memory_server_is_faithful_but_for_double_names(tmp_path: Path) -> None:
     if shutil.which("npx") is None:
