@@ -151,10 +151,11 @@ def sizes_of(config: RunConfig) -> Sizes:
 class BenchConfig(Config):
     """Keys of `bench`."""
 
-    benchmark: Literal["world", "specs"]
+    benchmark: Literal["world", "specs", "fidelity"]
     """Which benchmark; the word after `bench`."""
     path: PathText | None
-    """specs: JSONL of many servers (or a saved listing) that is compiled; null where not asked."""
+    """specs: JSONL of many servers (or a saved listing) that is compiled; fidelity: YAML or JSON of
+    disposable servers; null where not asked."""
     labels: PathText | None
     """specs: JSONL of labelled tools (server, name, label) to hold readings against; null: none."""
     runs_dir: PathText = Field(min_length=1)
@@ -162,7 +163,8 @@ class BenchConfig(Config):
     compute: ComputeConfig
     """specs: who compiles."""
     scale: Scale
-    """How long it measures: smoke for seconds, small for a minute, full for a good figure."""
+    """How long it measures: smoke for seconds, small for a minute, full for a good figure; of
+    fidelity, how many sequences are generated where none are given."""
     seed: int = Field(ge=0)
     """Seed of everything that is drawn."""
     out: PathText | None

@@ -21,8 +21,8 @@ from components.environment.sources.config import McpConfigSource, Source, Tools
 from components.environment.sources.listed import ListedServer
 from components.environment.sources.names import to_server
 from components.environment.sources.read import read_sources
+from components.environment.sources.server_calls import call_server
 from components.environment.sources.server_list import read_recorded_listings, read_server_list
-from components.environment.sources.servers import call_server
 from components.errors import ConfigError, SpecError, ToolError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.code import CodeService
@@ -341,7 +341,7 @@ def _recorded(
             call_server(path, server, [(own, {})], timeout, allow_calls=allowed)
         )
     except ToolError as error:
-        return {"is_error": True, "structured": None, "text": str(error)}
+        return {"is_error": True, "structured": None, "text": str(error), "num_other_parts": 0}
     return dict(thaw(answer))
 
 

@@ -41,10 +41,10 @@ VERBS = (
     ),
     Verb(
         name="bench",
-        summary="measure a part against its bar: bench world, bench specs",
+        summary="measure a part against its bar: bench world, bench specs, bench fidelity",
         config="BenchConfig",
         subject_key="benchmark",
-        subjects=("world", "specs"),
+        subjects=("world", "specs", "fidelity"),
     ),
     Verb(
         name="train",

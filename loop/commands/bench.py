@@ -2,15 +2,18 @@
 
     python -m loop bench world
     python -m loop bench specs path=specs.jsonl
+    python -m loop bench fidelity path=fidelity.yaml
 
 `world` measures the tool environments: calls, forks, hashes, memory, beside other programs. `specs`
-compiles every server of a file and counts what became of each tool.
+compiles every server of a file and counts what became of each tool. `fidelity` makes the same calls
+to disposable servers and to the services compiled of them, and counts where they agree.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from loop.bench_fidelity import run_bench_fidelity
 from loop.bench_specs import run_bench_specs
 from loop.bench_world import run_bench_world, settings_of
 from loop.config import BenchConfig
@@ -26,6 +29,8 @@ def main(config: BenchConfig) -> None:
             result = run_bench_world(settings_of(config.scale, config.seed))
         case "specs":
             result = run_bench_specs(config)
+        case "fidelity":
+            result = run_bench_fidelity(config)
     if config.out is not None:
         write_result(config.out, result)
         print(config.out)

@@ -109,6 +109,7 @@ def test_command_of_the_readme_runs(
     server = str(ROOT / "tests" / "servers" / "notes_server.py")
     entry = {"command": sys.executable, "args": [server]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": entry}}))
+    (tmp_path / "fidelity.yaml").write_text(json.dumps({"mcpServers": {"notes": entry}}))
     listing = json.dumps({"server": "notes", "tools": NOTES})
     (tmp_path / "specs.jsonl").write_text(listing + "\n")
     (tmp_path / "api.yaml").write_text(API)

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
+import math
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    asynccontextmanager,
-    contextmanager,
-    suppress,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -35,6 +31,7 @@ from mcp_types import JSONRPCResponse, PaginatedRequestParams, jsonrpc_message_a
 
 from components.environment.sources.listed import ListedServer, RawListing, make_specs
 from components.environment.sources.process import MAX_LINE_BYTES, ServerProcess
+from components.environment.sources.quiet import quiet_sdk
 from components.environment.sources.records import UNKNOWN_LICENCE, SourceKind
 from components.environment.sources.redaction import Redactor
 from components.environment.sources.server_list import (
@@ -44,7 +41,7 @@ from components.environment.sources.server_list import (
     read_server_list,
 )
 from components.environment.sources.text import clean_line
-from components.errors import SpecError, ToolError
+from components.errors import ToolError
 from components.records.frozen import JsonObject, freeze
 
 MAX_PAGES = 50
@@ -53,6 +50,8 @@ MAX_JUNK = 100_000
 """Lines on a local server's stdout that are no protocol messages."""
 MAX_ERROR = 600
 """Characters of the line about one server."""
+Ask = Callable[[str, Mapping[str, Any]], Awaitable[JsonObject]]
+"""Calls a tool of a server that runs."""
 _MIN_AT_ONCE = 4
 """Servers that run at once on the smallest machine."""
 
@@ -110,63 +109,62 @@ async def list_entries(
         async with free:
             return await _list_server(entry, timeout_seconds, licence)
 
-    with _quiet_sdk():
+    with quiet_sdk():
         return list(await asyncio.gather(*(one(entry) for entry in entries)))
 
 
-async def call_server(
-    path: Path,
-    server: str,
-    calls: Sequence[tuple[str, Mapping[str, Any]]],
-    timeout_seconds: float,
-    *,
-    allow_calls: frozenset[str],
-) -> tuple[JsonObject, ...]:
-    """Call tools of one real server in order, on one connection, to compare it with its service.
+@asynccontextmanager
+async def open_server(entry: ServerEntry, timeout_seconds: float) -> AsyncIterator[Ask]:
+    """Start a server and yield what calls one of its tools by the server's own name; the server is
+    stopped at the end.
+
+    An answer is `{"is_error", "structured", "text", "num_other_parts"}` (images, files); a JSON-RPC
+    error to a call is one too.
 
     Args:
-        calls: (tool as the server names it, arguments).
-        allow_calls: `server.tool` names that may be called; any other is refused before the
-            server starts.
-
-    Returns:
-        For each call `{"is_error", "structured", "text"}`.
+        timeout_seconds: deadline of its start, and of each answer.
 
     Raises:
-        SpecError: the server is not in the list, or a tool is not allowed.
-        ToolError: the server broke down or missed its deadline.
+        ToolError: the server broke down or missed a deadline.
     """
-    entry = next((item for item in read_server_list(path) if item.name == server), None)
-    if entry is None:
-        raise SpecError(f"{path}: mcpServers has no server {server!r}")
-    for tool, _ in calls:
-        if f"{server}.{tool}" not in allow_calls:
-            raise SpecError(f"{server}.{tool} may not be called; add it to allow_calls")
-    if entry.error:
-        raise SpecError(entry.error)
-    redactor = Redactor(entry.secrets)
-    answers: list[JsonObject] = []
-    link = _Link(entry)
-    with _quiet_sdk():
+    redactor, link = Redactor(entry.secrets), _Link(entry)
+
+    def broken(error: BaseException) -> ToolError:
+        reason = _reason(error, link, timeout_seconds, is_call=True)
+        return ToolError(redactor.text(f"{entry.name}: {reason}"))
+
+    async def ask(client: Client, tool: str, arguments: Mapping[str, Any]) -> JsonObject:
         try:
             with anyio.fail_after(timeout_seconds):
+                result = await client.call_tool(tool, dict(arguments))
+        except MCPError as error:
+            if _is_closed(error):
+                raise broken(error) from None
+            return _answer(redactor, True, None, error.message)
+        except Exception as error:  # noqa: BLE001
+            raise broken(error) from None
+        texts = [part.text for part in result.content if part.type == "text"]
+        others = len(result.content) - len(texts)
+        structured = result.structured_content
+        return _answer(redactor, bool(result.is_error), structured, "\n".join(texts), others)
+
+    with quiet_sdk():
+        try:
+            with anyio.fail_after(timeout_seconds) as start:
                 async with _connect(link) as client:
-                    for tool, arguments in calls:
-                        result = await client.call_tool(tool, dict(arguments))
-                        text = "\n".join(
-                            part.text for part in result.content if part.type == "text"
-                        )
-                        answer = {
-                            "is_error": bool(result.is_error),
-                            "structured": result.structured_content,
-                            "text": text,
-                        }
-                        answers.append(freeze(redactor.value(answer)))
+                    start.deadline = math.inf
+                    yield partial(ask, client)
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001
             # The boundary to a foreign program: whatever breaks there is one line of data.
-            reason = _reason(error, link, timeout_seconds)
-            raise ToolError(redactor.text(f"{server}: {reason}")) from None
-    return tuple(answers)
+            inner = _innermost(error)
+            raise (inner if isinstance(inner, ToolError) else broken(error)) from None
+
+
+def _answer(
+    redactor: Redactor, is_error: bool, structured: Any, text: str, others: int = 0
+) -> JsonObject:
+    body = {"is_error": is_error, "structured": structured, "text": text}
+    return cast(JsonObject, freeze({**redactor.value(body), "num_other_parts": others}))
 
 
 async def _list_server(entry: ServerEntry, timeout_seconds: float, licence: str) -> RawListing:
@@ -428,7 +426,13 @@ class _TappedStream:
         return bool(await self._stream.__aexit__(exc_type, exc_val, exc_tb))
 
 
-def _reason(error: BaseException, link: _Link, timeout_seconds: float) -> str:
+def _is_closed(error: MCPError) -> bool:
+    return "closed" in str(error).lower()
+
+
+def _reason(
+    error: BaseException, link: _Link, timeout_seconds: float, *, is_call: bool = False
+) -> str:
     """Say in one line why a server could not be used. Still to be redacted by the caller."""
     error, entry = _innermost(error), link.entry
     said, junk = _last_words(link), link.tap.junk
@@ -439,15 +443,17 @@ def _reason(error: BaseException, link: _Link, timeout_seconds: float) -> str:
     if link.status:
         return f"it answered with HTTP status {link.status}{_ADVICE.get(link.status, '')}"
     if isinstance(error, TimeoutError):
-        return f"no list of tools within {timeout_seconds:g} s{noise}{said}"
+        missing = "answer" if is_call else "list of tools"
+        return f"no {missing} within {timeout_seconds:g} s{noise}{said}"
     if isinstance(error, OSError) and entry.cwd and not Path(entry.cwd).is_dir():
         return "its working directory was not found; correct `cwd`"
     if isinstance(error, FileNotFoundError):
         return f"its command was not found ({entry.command}); install it or correct `command`"
     if isinstance(error, OSError) and not entry.url:
         return f"it could not be started ({error.strerror or type(error).__name__})"
-    if isinstance(error, MCPError) and "closed" in str(error).lower():
-        return f"it ended before it had listed its tools{noise}{said}"
+    if isinstance(error, MCPError) and _is_closed(error):
+        done = "answered" if is_call else "listed its tools"
+        return f"it ended before it had {done}{noise}{said}"
     if entry.url and not isinstance(error, MCPError):
         # The text of a transport's error quotes pieces of the address, credentials among them.
         return f"it could not be reached ({type(error).__name__}); check `url`"
@@ -479,20 +485,3 @@ def _last_words(link: _Link) -> str:
         return ""
     line = Redactor(link.entry.secrets).text(link.process.last_line())
     return f"; its last words: {json.dumps(clean_line(line))}" if line else ""
-
-
-@contextmanager
-def _quiet_sdk() -> Iterator[None]:
-    """Keep the SDK's log records, which hold raw lines of the servers, from every handler."""
-    loggers = [logging.getLogger(name) for name in ("mcp", "client", "httpx2", "httpcore2")]
-    before = [(logger, logger.propagate) for logger in loggers]
-    sink = logging.NullHandler()
-    for logger in loggers:
-        logger.propagate = False
-        logger.addHandler(sink)
-    try:
-        yield
-    finally:
-        for logger, propagate in before:
-            logger.removeHandler(sink)
-            logger.propagate = propagate

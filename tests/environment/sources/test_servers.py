@@ -21,8 +21,9 @@ from components.environment.sources.listing import spec_from_listing
 from components.environment.sources.names import service_name
 from components.environment.sources.redaction import Redactor
 from components.environment.sources.schemas import clean_schema
+from components.environment.sources.server_calls import call_server
 from components.environment.sources.server_list import read_server_list
-from components.environment.sources.servers import call_server, list_servers
+from components.environment.sources.servers import list_servers
 from components.errors import SpecError
 from components.records.base import to_json
 from components.records.frozen import thaw
