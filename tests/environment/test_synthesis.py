@@ -253,3 +253,19 @@ def test_answers_fill_the_wrapper_that_sdks_make_of_a_return_type() -> None:
     assert tools["delete_book"].result == {"result": "book deleted"}
     assert tools["get_weather"].simulated
     assert set(tools["get_weather"].result) == {"simulated", "result"}
+
+
+def test_an_answer_that_is_one_text_holds_what_is_there() -> None:
+    schema = {"type": "object", "properties": {"content": TEXT}, "required": ["content"]}
+    made = make_service(
+        spec_of(
+            {**tool("list_folders", "List all folders"), "outputSchema": schema},
+            tool("create_folder", "Create a folder", name=TEXT),
+            tool("delete_folder", "Delete a folder", folder_id=TEXT),
+        )
+    )
+
+    result = made.admission.blueprint.tools["list_folders"].result
+
+    assert result == {"content": {"@json": {"folders": "$rows", "total": "$total"}}}
+    assert "create_folder" not in made.admission.marks.unobservable

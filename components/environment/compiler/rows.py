@@ -201,7 +201,8 @@ class Content:
 def answer_of(tool: Tool, content: Content, tables: Tables) -> FrozenDict[str, Any]:
     """Return the result expression: in the shape of the output schema where there is one.
 
-    What a schema requires and nothing explains is a value drawn from it, the same for every call.
+    One text that nothing explains is the answer as JSON. Whatever else a schema requires and
+    nothing explains is a value drawn from it, the same for every call.
     """
     output = tool.spec.output_schema
     properties = properties_of(output, output) if output is not None else {}
@@ -217,8 +218,11 @@ def answer_of(tool: Tool, content: Content, tables: Tables) -> FrozenDict[str, A
     }
     sampler = SchemaSampler(output or {}, random.Random(tool.name))
     for name, param in sorted(properties.items()):
-        if name not in answer and param.is_required:
-            answer[name] = {"@lit": freeze(sampler.value(param.schema))}
+        if name in answer or not param.is_required:
+            continue
+        is_whole = len(properties) == 1 and param.type == "string"
+        drawn = {"@lit": freeze(sampler.value(param.schema))}
+        answer[name] = {"@json": content.plain} if is_whole else drawn
     return FrozenDict(answer or content.plain)
 
 

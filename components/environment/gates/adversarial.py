@@ -89,8 +89,9 @@ def _output_schema(prober: Prober, tool: ToolSpec, variants: list[JsonObject]) -
         return  # a schema that is none promises nothing
     for arguments in variants:
         seen = prober.call(tool.name, arguments)
-        if seen.is_ok and not validator.is_valid(seen.data):
-            first = next(iter(validator.iter_errors(thaw(seen.data))))
+        answer = seen.envelope.get("data")
+        if seen.is_ok and not validator.is_valid(answer):
+            first = next(iter(validator.iter_errors(thaw(answer))))
             expected = "an answer that fits the output schema"
             prober.fail(tool.name, GATE, "output schema", arguments, expected, first.message[:200])
 

@@ -64,8 +64,8 @@ class Seen:
 
     @property
     def data(self) -> Any:
-        """The answer's data."""
-        return self.envelope.get("data")
+        """The answer's data; where it is one text that is JSON, what the text says."""
+        return _opened(self.envelope.get("data"))
 
     def told(self) -> str:
         """Say what came, in one line."""
@@ -75,6 +75,18 @@ class Seen:
             return f"ok with {len(self.changes)} changes: {_short(self.data)}"
         message = self.envelope.get("error", {}).get("message", "")
         return f"{self.code or 'no envelope'}: {str(message)[:160]}"
+
+
+def _opened(data: Any) -> Any:
+    if not isinstance(data, Mapping) or len(data) != 1:
+        return data
+    (text,) = data.values()
+    if not isinstance(text, str) or text[:1] not in ("{", "["):
+        return data
+    try:
+        return freeze(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return data
 
 
 @dataclass(slots=True, kw_only=True)
