@@ -16,6 +16,8 @@ from loop.verbs import nearest
 
 _LOGIN = re.compile(r"://[^/@\s]*@")
 """User and password of an address; neither is shown."""
+_QUERY = re.compile(r"(://[^\s?#']*)([?#])[^\s']+")
+"""What follows an address, where keys are put as well."""
 _EXPECTED = {
     "int_type": "must be an integer",
     "int_from_float": "must be an integer",
@@ -156,7 +158,7 @@ def _choice_of(key: str, values: Any) -> str:
 
 def _quoted(value: Any) -> str:
     text = f"'{value}'" if isinstance(value, str) else json.dumps(value, default=str)
-    text = _LOGIN.sub("://***@", text)
+    text = _QUERY.sub(r"\1\2***", _LOGIN.sub("://***@", text))
     return text if len(text) <= 60 else text[:57] + "..."
 
 

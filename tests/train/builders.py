@@ -76,6 +76,7 @@ def recipe(**given: Any) -> SftTraining:
         "stops_at_prefix": True,
         "masks_mistakes": True,
         "max_tokens": 200,
+        "max_pass_rate": 1.0,
         "checkpoint_every": 3,
     }
     return SftTraining(**{**values, **given})
