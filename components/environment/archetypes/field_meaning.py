@@ -27,7 +27,9 @@ _FITTING: dict[str, frozenset[FieldType]] = {
     "object": frozenset({FieldType.OBJECT}),
 }
 _NAMED = ("person.", "company.", "place.", "product.", "project.", "repo.", "code.", "text.")
-_SAYS_NOTHING = frozenset({"text.phrase", "count.medium", "number", "list:text.word"})
+UNKNOWN_TEXT = "text.phrase"
+"""Meaning of texts of which not even the name says what they hold."""
+_SAYS_NOTHING = frozenset({UNKNOWN_TEXT, "count.medium", "number", "list:text.word"})
 
 
 def meaning_of(name: str, json_type: str, schema: Mapping[str, Any] = FrozenDict()) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.environment.archetypes.cast import cast_of
-from components.environment.archetypes.field_meaning import meaning_of
+from components.environment.archetypes.field_meaning import UNKNOWN_TEXT, meaning_of
 from components.environment.archetypes.records import FieldShape
 from components.environment.archetypes.rows import row_values
 from components.environment.archetypes.table_shape import TableShape
@@ -29,8 +29,6 @@ SEED_NOW = "2026-03-02T09:00:00Z"
 """The moment that seeds are written for: worlds start then."""
 _GENERIC = frozenset({"id", "name", "title", "key", "type", "path", "kind", "value", "text"})
 """Names that say nothing of what they name."""
-_SAYS_NOTHING = "text.phrase"
-"""Meaning of texts of which not even the name says what they hold."""
 _KINDS = 8
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
 
@@ -43,7 +41,8 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
         tables: the compiler's tables by noun.
         entities: the finished entities by noun.
     """
-    _share_examples(tables)
+    owners = _owners(tables)
+    _share_examples(owners, tables)
     found: dict[str, dict[str, JsonObject]] = {}
     waiting: list[tuple[Table, str]] = []
     for table in _by_links(tables):
@@ -52,7 +51,7 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
         waiting += [(table, name) for name in late]
     for table, name in waiting:
         _tie(table, name, tables, found)
-    _share_names(tables, found)
+    _share_names(owners, tables, found)
     return SeedData(
         service=service,
         tables=FrozenDict({noun: FrozenDict(rows) for noun, rows in sorted(found.items())}),
@@ -114,9 +113,9 @@ def _said(table: Table, index: int) -> dict[str, Any]:
     return found
 
 
-def _share_examples(tables: Tables) -> None:
+def _share_examples(owners: Tables, tables: Tables) -> None:
     """Give the column that names rows what any column of its name is said to take."""
-    for word, owner in sorted(_owners(tables).items()):
+    for word, owner in sorted(owners.items()):
         own = owner.columns[owner.names[0]]
         others = [
             value
@@ -128,11 +127,11 @@ def _share_examples(tables: Tables) -> None:
         own.examples = tuple(dict.fromkeys((*own.examples, *others)))[:ROWS_PER_TABLE]
 
 
-def _share_names(tables: Tables, found: dict[str, dict[str, JsonObject]]) -> None:
+def _share_names(owners: Tables, tables: Tables, found: dict[str, dict[str, JsonObject]]) -> None:
     """Give what is called alike the same values: where one table's rows are named by a `ticker`,
     the tickers of all tables are among those.
     """
-    for word, owner in sorted(_owners(tables).items()):
+    for word, owner in sorted(owners.items()):
         values = _keys(owner, found[owner.noun])
         for noun, name in _called(word, owner, tables):
             rows = found[noun]
@@ -257,7 +256,7 @@ def _field(column: Column, table: Table) -> FieldShape:
     meaning = column.meaning or meaning_of(snake(column.name), json_type, column.schema)
     if column.name in table.names and meaning == "code.snippet":
         meaning = "id.code"
-    if meaning == _SAYS_NOTHING and not is_free_text(snake(column.name)):
+    if meaning == UNKNOWN_TEXT and not is_free_text(snake(column.name)):
         word = snake(column.name).replace("_", "-")
         meaning = "choice:" + "|".join(f"{word}-{number}" for number in range(1, _KINDS + 1))
     is_known = column.name in table.names or column.name in table.links or column.body.generated

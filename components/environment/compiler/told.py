@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from components.environment.archetypes.field_meaning import meaning_of
+from components.environment.archetypes.field_meaning import UNKNOWN_TEXT, meaning_of
 from components.environment.archetypes.meanings import parse_meaning
 from components.environment.compiler.inputs import Tool, style_of, styled, words_of
 from components.environment.compiler.table import Column, Table
@@ -35,7 +35,7 @@ def told_fields(description: str) -> tuple[str, ...]:
         ('name', 'star_rating', 'price_range')
     """
     found: dict[str, None] = {}
-    for match in _LISTS.finditer(" ".join(description.split(" "))):
+    for match in _LISTS.finditer(description):
         names = [_name(part) for part in _BETWEEN.split(match.group(1))]
         known = [name for name in names if name]
         if len(known) >= _LEAST and len(known) * 2 > len(names):
@@ -74,7 +74,7 @@ def add_told_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
             if table.find(word) is not None or word == "id":
                 continue
             meaning = meaning_of(word, "string")
-            meaning = "sentence" if meaning == "text.phrase" else meaning
+            meaning = "sentence" if meaning == UNKNOWN_TEXT else meaning
             kind = parse_meaning(meaning).type
             name = styled(word, style)
             table.columns[name] = Column(

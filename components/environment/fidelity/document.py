@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from components.environment.fidelity.records import Call
 from components.environment.fidelity.references import first_late_reference
-from components.environment.sources.documents import read_document
+from components.environment.sources.documents import first_problem, read_document
 from components.environment.sources.server_list import ServerEntry, checked_entry
 from components.errors import SpecError
 from components.records.frozen import FrozenDict, JsonObject
@@ -139,10 +139,9 @@ def _sequence(place: str, calls: Any) -> Calls:
         try:
             call = Call.model_validate(body)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            key = ".".join(str(part) for part in first["loc"])
+            key, problem = first_problem(error)
             raise SpecError(
-                f"{place}[{at}]{'.' if key else ''}{key}: {first['msg']}; a call is "
+                f"{place}[{at}]{'.' if key else ''}{key}: {problem}; a call is "
                 "{tool: NAME, arguments: {...}}"
             ) from None
         late = first_late_reference(call.arguments, at + 1)

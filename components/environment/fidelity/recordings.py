@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from components.durable import write_atomic
 from components.environment.fidelity.records import Answer, Call, RecordedCall
-from components.environment.sources.documents import json_problem, read_lines
+from components.environment.sources.documents import first_problem, json_problem, read_lines
 from components.errors import SpecError
 from components.records.base import to_json
 from components.records.frozen import canonical_json
@@ -50,10 +50,9 @@ def read_recordings(path: Path) -> dict[str, RecordedServer]:
         try:
             call = RecordedCall.model_validate(body)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            key = ".".join(str(part) for part in first["loc"])
+            key, problem = first_problem(error)
             raise SpecError(
-                f"{path}: line {at}: {key}: {first['msg']}; a line is a server's listing (server, "
+                f"{path}: line {at}: {key}: {problem}; a line is a server's listing (server, "
                 "tools) or a call with its answer"
             ) from None
         if call.server not in found:

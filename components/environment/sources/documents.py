@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
+from pydantic import ValidationError
 
 from components.errors import SpecError
 
@@ -78,6 +79,14 @@ def json_problem(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "not valid JSON (nested too deep)"
     return "not valid JSON (a number with too many digits)"  # Python reads at most 4300
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the first thing that a record does not take: its dotted key (empty: the whole), and
+    why. What was found there is left out.
+    """
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return ".".join(str(part) for part in first["loc"]), first["msg"]
 
 
 def read_lines(path: Path) -> Iterator[str]:
