@@ -171,8 +171,19 @@ class Training:
             self._trainer.restore(found[1])
             self.losses = found[0].losses
 
-    def run(self, num_steps: int | None = None, on_step: OnStep | None = None) -> None:
-        """Train until `num_steps` steps are done (None: all of them), and keep a checkpoint.
+    def run(
+        self,
+        num_steps: int | None = None,
+        on_step: OnStep | None = None,
+        *,
+        keeps_last: bool = True,
+    ) -> None:
+        """Train until `num_steps` steps are done (None: all of them), and keep checkpoints.
+
+        Args:
+            num_steps: counted from the training's begin.
+            on_step: is told of each.
+            keeps_last: also keep one after the last step; what comes next may take long.
 
         Raises:
             LedgerError: a checkpoint cannot be written.
@@ -182,7 +193,7 @@ class Training:
             done = self._trainer.step(number, len(self.steps), self.steps[number])
             self.losses = (*self.losses, done)
             count = number + 1
-            if count % self._job.recipe.checkpoint_every == 0 or count == last:
+            if count % self._job.recipe.checkpoint_every == 0 or (keeps_last and count == last):
                 save_checkpoint(
                     self._folder, count, self._job.identity(), self.losses, self._trainer.tensors()
                 )

@@ -130,7 +130,10 @@ def _trained(
     training = start_training(
         start, samples, recipe, context.config.seed, context.folder.path / CHECKPOINTS
     )
-    training.run(on_step=lambda done, total, _: context.console.progress(STAGE, done, total))
+    training.run(
+        on_step=lambda done, total, _: context.console.progress(STAGE, done, total),
+        keeps_last=False,  # the delta is written next
+    )
     harness = rendering_version(system.harness)
     data = delta_file(start, training, recipe, harness, samples.counts())
     losses = [step.loss for step in training.losses if step.loss is not None]
