@@ -26,6 +26,10 @@ _SENTENCE = re.compile(r"[.!?:](?=\s|$)|\n\s*\n|\n\s*(?=[A-Z][a-z]+:)")
 _LEAD = re.compile(r"^\s*(?:\[[^\]]*\]|\([^)]*\)|\W)*", re.ASCII)
 
 
+GATE = "documentation"
+"""Name of the gate that promises belong to."""
+
+
 class Family(StrEnum):
     """What kind of thing a tool says that it does."""
 

@@ -8,6 +8,7 @@ own name, its identifier or its first sentence speaks of.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,6 +16,7 @@ from components.environment.reading.features import ServerView, ToolView
 from components.environment.reading.params import Param
 from components.environment.reading.words import (
     Phrase,
+    read_name,
     singular,
     verb_of,
     words,
@@ -37,17 +39,26 @@ def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str
         In the order of `server.tools`; None where no noun is found.
     """
     title = frozenset(singular(word) for word in server.title_words)
-    candidates = [_candidates(view, title) for view in server.tools]
+    brands = _brands(server, title)
+    candidates = [_candidates(view, title, brands) for view in server.tools]
     votes: Counter[str] = Counter()
     for nouns in candidates:
         for rank, noun in enumerate(nouns):
             votes[noun] += 3 if rank == 0 else 1
     first = [_choose(nouns, votes) for nouns in candidates]
     shared = Counter(noun for noun in first if noun)
+    shared |= _named_by_key(server.tools, operations, first)
     homes = [
         _home(view, operation, noun, shared, title)
         for view, operation, noun in zip(server.tools, operations, first, strict=True)
     ]
+    by_id = _named_by_id_alone(server.tools, operations, homes)
+    if by_id:
+        homes = [
+            by_id if noun != by_id and _is_field(view, operation, noun) else noun
+            for view, operation, noun in zip(server.tools, operations, homes, strict=True)
+        ]
+    homes = _taken_in(server.tools, operations, homes)
     main = Counter(noun for noun in homes if noun).most_common(1)
     usual = main[0][0] if main and main[0][1] > 1 else None
     return [noun or usual for noun in homes]
@@ -119,11 +130,27 @@ def _runs(parts: Sequence[str]) -> Iterator[str]:
             yield singular("_".join(parts[start : start + length]))
 
 
-def _candidates(view: ToolView, title: frozenset[str]) -> list[str]:
-    """Return nouns for a tool, likeliest first."""
+def _brands(server: ServerView, title: frozenset[str]) -> frozenset[str]:
+    """Return the words of a server's title that its descriptions only ever write as a name."""
+    text = " ".join(view.tool.description for view in server.tools)
+    written = Counter(re.findall(r"[^\W\d_]+", text))
+    found = set()
+    for word in title:
+        if not any(written[form] for form in (word, f"{word}s")):
+            is_named = any(item.lower() == word for item in written)
+            found |= {word} if is_named else set()
+    return frozenset(found)
+
+
+def _candidates(view: ToolView, title: frozenset[str], brands: frozenset[str]) -> list[str]:
+    """Return nouns for a tool, likeliest first; what only says where it looks is none of them."""
     name = _noun(view.name, title)
     text = _noun(view.text, title)
     key = _key(view)
+    if _is_place(name, brands):
+        if not text or _is_place(text, brands):
+            text = _noun_after(view.text, title)
+        name, text = (text, name) if text.isascii() and text else (name, text)
     weak = not name or name in words("weak_nouns")
     order = [text, key, name] if weak else [name, text, key]
     if view.name.family == "update" and key and name and key.split("_")[-1] not in name.split("_"):
@@ -131,12 +158,96 @@ def _candidates(view: ToolView, title: frozenset[str]) -> list[str]:
     return list(dict.fromkeys(noun for noun in order if noun))
 
 
+def _named_by_key(
+    tools: Sequence[ToolView], operations: Sequence[Operation], nouns: Sequence[str | None]
+) -> Counter[str]:
+    """Return the nouns of ids that tools on several kinds of record name one row by: these may be
+    parts and aspects of what is named (`set_draft(file_path)`, `get_frontmatter(file_path)`).
+    """
+    users: dict[str, set[str | None]] = {}
+    for view, operation, noun in zip(tools, operations, nouns, strict=True):
+        key = _key(view) if operation in _ON_ONE else ""
+        if key and key not in words("weak_nouns"):
+            users.setdefault(key, set()).add(noun)
+    return Counter({key: 1 for key, found in users.items() if len(found) > 1})
+
+
+def _named_by_id_alone(
+    tools: Sequence[ToolView], operations: Sequence[Operation], nouns: Sequence[str | None]
+) -> str | None:
+    """Return the kind of record that a server means by `id`, where it is one."""
+    found = Counter(
+        noun
+        for view, operation, noun in zip(tools, operations, nouns, strict=True)
+        if noun
+        and operation in _ON_ONE
+        and _has_plain_id(view)
+        and not _is_field(view, operation, noun)
+    ).most_common(2)
+    is_one = bool(found) and found[0][1] > 1 and (len(found) == 1 or found[1][1] == 1)
+    return found[0][0] if is_one else None
+
+
+def _has_plain_id(view: ToolView) -> bool:
+    return any(param.is_required and param.words == ("id",) for param in view.params)
+
+
+def _is_field(view: ToolView, operation: Operation, noun: str | None) -> bool:
+    """True for a tool that sets what it is called after: `set_material(id, material)`."""
+    last = (noun or "").rpartition("_")[2]
+    return (
+        operation is Operation.UPDATE
+        and _has_plain_id(view)
+        and any(singular("_".join(param.words)) in (noun, last) for param in view.params)
+    )
+
+
+def _taken_in(
+    tools: Sequence[ToolView], operations: Sequence[Operation], nouns: Sequence[str | None]
+) -> list[str | None]:
+    """Let the general noun that a server reads most (`get_node`) take in what it makes and never
+    speaks of again (`create_rectangle`).
+    """
+    uses = Counter(noun for noun in nouns if noun)
+    reads = Counter(
+        noun
+        for operation, noun in zip(operations, nouns, strict=True)
+        if noun in words("general_nouns") and operation in _SHOWS | {Operation.GET}
+    )
+    if not reads:
+        return list(nouns)
+    general = max(sorted(reads), key=lambda noun: uses[noun])
+    made = Counter(
+        noun
+        for view, operation, noun in zip(tools, operations, nouns, strict=True)
+        if operation is Operation.CREATE and _makes_one(view)
+    )
+    return [general if noun and made[noun] == uses[noun] else noun for noun in nouns]
+
+
+def _makes_one(view: ToolView) -> bool:
+    return view.name.family == "create" and not view.name.is_plural
+
+
+def _is_place(noun: str, title: frozenset[str]) -> bool:
+    """True for what a server is called (`search_wikipedia`): where it looks, not what for."""
+    return bool(noun) and title.issuperset(noun.split("_"))
+
+
+def _noun_after(phrase: Phrase, title: frozenset[str]) -> str:
+    """Return what a sentence looks for (`Search Wikipedia for articles`), or an empty text."""
+    if "for" not in phrase.rest:
+        return ""
+    rest = phrase.rest[phrase.rest.index("for") + 1 :]
+    return _noun(read_name(("get", *rest)), title)
+
+
 def _key(view: ToolView) -> str:
     """Return the noun of the id that a tool must be given: the name's own, or the last of them."""
     keys = [
         noun
         for param, kind in zip(view.params, view.kinds, strict=True)
-        if param.is_required and kind == "id" and (noun := key_noun(param))
+        if param.is_required and kind in ("id", "path") and (noun := key_noun(param))
     ]
     spoken = [noun for noun in keys if noun in _runs(view.parts)]
     return (spoken or keys or [""])[-1]
@@ -157,7 +268,13 @@ def _is_no_noun(word: str) -> bool:
 
 
 def _noun(phrase: Phrase, title: frozenset[str]) -> str:
+    both = phrase.rest[:1] in (("or",), ("and",)) and len(phrase.rest) > 2
+    if not phrase.noun and both and verb_of(phrase.rest[1]):  # create or update a route
+        phrase = read_name(phrase.rest[1:])
     parts = [singular(word) for word in phrase.noun if word.isalpha()]
+    inner = [place for place, word in enumerate(parts) if word in words("clause_words")]
+    if inner and not all(_is_no_noun(word) for word in parts[: inner[0]]):
+        parts = parts[: inner[0]]
     while parts and _is_no_noun(parts[-1]):
         parts = parts[:-1]
     while len(parts) > 1 and parts[-1] in words("aspects"):
