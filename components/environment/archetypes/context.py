@@ -45,7 +45,7 @@ def in_context(noun: str, spoken: frozenset[str]) -> Archetype:
         len(said) >= _ENOUGH
         or (said and share >= _NEAR)
         or (is_small and share >= _FAR)
-        or (usual.found is Found.DIRECT and share >= _NEAR)
+        or (usual.found is Found.DIRECT and (share >= _NEAR or usual.noun in _one_sense()))
     ):
         return usual
     return as_general(
@@ -57,6 +57,11 @@ def in_context(noun: str, spoken: frozenset[str]) -> Archetype:
 
 def _generic() -> frozenset[str]:
     return frozenset(read_data("field_names")["generic_words"])
+
+
+def _one_sense() -> frozenset[str]:
+    """Return nouns that mean the same thing wherever they stand."""
+    return frozenset(read_data("field_names")["one_sense"])
 
 
 @lru_cache(maxsize=1024)

@@ -1,29 +1,27 @@
 """Which kind of record each tool is about, one name for one kind across a server.
 
-Owns nouns: the object of a name or sentence, the noun of an identifier, and the merging of names
-that mean one table (`user_stats` and `user`). What matters is that tools of one table agree: a noun
-that only one tool uses is held against the nouns that others share, and gives way to one that its
-own name, its identifier or its first sentence speaks of.
+Owns the merging of nouns that mean one table (`user_stats` and `user`). What matters is that tools
+of one table agree: a noun that only one tool uses is held against the nouns that others share, and
+gives way to one that its own name, its identifier or its first sentence speaks of.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from components.environment.reading.features import ServerView, ToolView
-from components.environment.reading.params import Param
-from components.environment.reading.words import (
-    Phrase,
-    read_name,
-    singular,
-    verb_of,
-    words,
+from components.environment.reading.nouns import (
+    brands_of,
+    is_place,
+    key_of,
+    noun_after,
+    noun_of,
+    runs_of,
 )
+from components.environment.reading.words import singular, words
 from components.records.blueprint import Operation
 
-_MAX_WORDS = 3
 _ON_ONE = frozenset({Operation.GET, Operation.UPDATE, Operation.DELETE, Operation.TRANSITION})
 _SHOWS = frozenset({Operation.LIST, Operation.SEARCH})
 
@@ -39,7 +37,7 @@ def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str
         In the order of `server.tools`; None where no noun is found.
     """
     title = frozenset(singular(word) for word in server.title_words)
-    brands = _brands(server, title)
+    brands = brands_of(server, title)
     candidates = [_candidates(view, title, brands) for view in server.tools]
     votes: Counter[str] = Counter()
     for nouns in candidates:
@@ -103,11 +101,11 @@ def _spoken_of(
     """Yield nouns that a tool may be about besides its own, likeliest first."""
     yield from _parts(noun or "", from_end_only=operation not in _ON_ONE)
     if operation in _ON_ONE:
-        yield from (run for run in _runs(view.parts) if run not in title)
-        if key := _key(view):
+        yield from (run for run in runs_of(view.parts) if run not in title)
+        if key := key_of(view):
             yield key
             yield from _parts(key, from_end_only=True)
-    text = _noun(view.text, title)
+    text = noun_of(view.text, title) or noun_after(view.text, title)
     if text:
         yield text
         yield from _parts(text, from_end_only=True)
@@ -123,33 +121,14 @@ def _parts(noun: str, *, from_end_only: bool) -> Iterator[str]:
             yield "_".join(pieces[:end])
 
 
-def _runs(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the runs of words of a name, the longest first, each in the singular."""
-    for length in range(min(_MAX_WORDS, len(parts)), 0, -1):
-        for start in range(len(parts) - length + 1):
-            yield singular("_".join(parts[start : start + length]))
-
-
-def _brands(server: ServerView, title: frozenset[str]) -> frozenset[str]:
-    """Return the words of a server's title that its descriptions only ever write as a name."""
-    text = " ".join(view.tool.description for view in server.tools)
-    written = Counter(re.findall(r"[^\W\d_]+", text))
-    found = set()
-    for word in title:
-        if not any(written[form] for form in (word, f"{word}s")):
-            is_named = any(item.lower() == word for item in written)
-            found |= {word} if is_named else set()
-    return frozenset(found)
-
-
 def _candidates(view: ToolView, title: frozenset[str], brands: frozenset[str]) -> list[str]:
     """Return nouns for a tool, likeliest first; what only says where it looks is none of them."""
-    name = _noun(view.name, title)
-    text = _noun(view.text, title)
-    key = _key(view)
-    if _is_place(name, brands):
-        if not text or _is_place(text, brands):
-            text = _noun_after(view.text, title)
+    name = noun_of(view.name, title)
+    text = noun_of(view.text, title) or noun_after(view.text, title)
+    key = key_of(view)
+    if is_place(name, brands):
+        if not text or is_place(text, brands):
+            text = noun_after(view.text, title)
         name, text = (text, name) if text.isascii() and text else (name, text)
     weak = not name or name in words("weak_nouns")
     order = [text, key, name] if weak else [name, text, key]
@@ -166,7 +145,7 @@ def _named_by_key(
     """
     users: dict[str, set[str | None]] = {}
     for view, operation, noun in zip(tools, operations, nouns, strict=True):
-        key = _key(view) if operation in _ON_ONE else ""
+        key = key_of(view) if operation in _ON_ONE else ""
         if key and key not in words("weak_nouns"):
             users.setdefault(key, set()).add(noun)
     return Counter({key: 1 for key, found in users.items() if len(found) > 1})
@@ -227,58 +206,3 @@ def _taken_in(
 
 def _makes_one(view: ToolView) -> bool:
     return view.name.family == "create" and not view.name.is_plural
-
-
-def _is_place(noun: str, title: frozenset[str]) -> bool:
-    """True for what a server is called (`search_wikipedia`): where it looks, not what for."""
-    return bool(noun) and title.issuperset(noun.split("_"))
-
-
-def _noun_after(phrase: Phrase, title: frozenset[str]) -> str:
-    """Return what a sentence looks for (`Search Wikipedia for articles`), or an empty text."""
-    if "for" not in phrase.rest:
-        return ""
-    rest = phrase.rest[phrase.rest.index("for") + 1 :]
-    return _noun(read_name(("get", *rest)), title)
-
-
-def _key(view: ToolView) -> str:
-    """Return the noun of the id that a tool must be given: the name's own, or the last of them."""
-    keys = [
-        noun
-        for param, kind in zip(view.params, view.kinds, strict=True)
-        if param.is_required and kind in ("id", "path") and (noun := key_noun(param))
-    ]
-    spoken = [noun for noun in keys if noun in _runs(view.parts)]
-    return (spoken or keys or [""])[-1]
-
-
-def key_noun(param: Param) -> str:
-    """Return the noun of an id-like parameter's name: `issue` of `issue_id`, or an empty text."""
-    parts = [word for word in param.words if word not in ("the", "target", "parent", "source")]
-    while parts and parts[-1] in words("key_tails"):
-        parts = parts[:-1]
-    return "_".join(singular(word) for word in parts[-_MAX_WORDS:])
-
-
-def _is_no_noun(word: str) -> bool:
-    """True for words that stand where a noun is looked for and name no thing."""
-    is_participle = word.endswith("ed") and bool(verb_of(word))
-    return word in words("trailing_verbs") or word in words("no_nouns") or is_participle
-
-
-def _noun(phrase: Phrase, title: frozenset[str]) -> str:
-    both = phrase.rest[:1] in (("or",), ("and",)) and len(phrase.rest) > 2
-    if not phrase.noun and both and verb_of(phrase.rest[1]):  # create or update a route
-        phrase = read_name(phrase.rest[1:])
-    parts = [singular(word) for word in phrase.noun if word.isalpha()]
-    inner = [place for place, word in enumerate(parts) if word in words("clause_words")]
-    if inner and not all(_is_no_noun(word) for word in parts[: inner[0]]):
-        parts = parts[: inner[0]]
-    while parts and _is_no_noun(parts[-1]):
-        parts = parts[:-1]
-    while len(parts) > 1 and parts[-1] in words("aspects"):
-        parts = parts[:-1]
-    while len(parts) > 1 and (parts[0] in words("qualifiers") or parts[0] in title):
-        parts = parts[1:]
-    return "_".join(parts[-_MAX_WORDS:])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.environment.reading.difficulty import difficulty_of
-from components.environment.reading.entities import entities_of, key_noun
+from components.environment.reading.entities import entities_of
 from components.environment.reading.features import (
     FEATURE_VERSION,
     ServerView,
@@ -26,6 +26,7 @@ from components.environment.reading.features import (
     view_server,
 )
 from components.environment.reading.linear import LinearModel, from_stored
+from components.environment.reading.nouns import key_noun
 from components.environment.reading.param_features import param_features
 from components.environment.reading.records import Role, ToolReading
 from components.environment.reading.roles import assign_roles

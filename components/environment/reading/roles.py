@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from components.environment.reading.entities import key_noun
 from components.environment.reading.features import ToolView, words_of_roles
+from components.environment.reading.nouns import key_noun
 from components.environment.reading.params import Param
 from components.environment.reading.records import Role
 from components.records.blueprint import Operation
