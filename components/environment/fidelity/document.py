@@ -18,8 +18,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from components.environment.fidelity.records import Call
-from components.environment.fidelity.references import first_late_reference
+from components.environment.recorded.records import Call
+from components.environment.recorded.references import first_late_reference
 from components.environment.sources.documents import first_problem, read_document
 from components.environment.sources.server_list import ServerEntry, checked_entry
 from components.errors import SpecError

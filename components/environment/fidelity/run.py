@@ -16,19 +16,15 @@ from pathlib import Path
 from components.environment.fidelity.comparison import compare
 from components.environment.fidelity.document import Measurement, in_folder
 from components.environment.fidelity.exchanges import comparable, exchanges_of, play_real
-from components.environment.fidelity.recordings import (
+from components.environment.fidelity.records import FidelityReport, ServiceFidelity
+from components.environment.fidelity.sequences import generated_sequences
+from components.environment.recorded.files import (
     RecordedServer,
     read_recordings,
     recording_of,
     write_recordings,
 )
-from components.environment.fidelity.records import (
-    Answer,
-    Call,
-    FidelityReport,
-    ServiceFidelity,
-)
-from components.environment.fidelity.sequences import generated_sequences
+from components.environment.recorded.records import Answer, Call
 from components.environment.sources.listed import ListedServer, RawListing, make_specs
 from components.environment.sources.records import SourceKind
 from components.environment.sources.server_list import ServerEntry
