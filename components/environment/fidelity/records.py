@@ -87,6 +87,8 @@ class FidelityReport(Record):
     seed: int
     """Of the sequences that were generated."""
     services: FrozenDict[str, ServiceFidelity]
-    """By the server's name in the file."""
+    """By the server's name in the file; made of the specification alone."""
+    taught: FrozenDict[str, ServiceFidelity] = FrozenDict()
+    """The same for services that recordings have taught; empty where nothing was to be learned."""
     failed: FrozenDict[str, str] = FrozenDict()
     """Servers that could not be listed, and why."""
