@@ -82,8 +82,10 @@ class WrittenReturn(Record):
 class Observed(Record):
     """What recorded calls of the real server show of a tool, beyond what its listing says."""
 
-    num_calls: int = Field(ge=1)
-    """Recorded calls that it answered with success."""
+    num_calls: int = Field(ge=0)
+    """Recorded calls that it answered with success; 0: all is learned from the server's other
+    tools.
+    """
     has_schema: bool = False
     """True where the tool's output schema was observed, not listed: a likeness, no promise."""
     says: Expr = None

@@ -8,7 +8,7 @@ the server can: only servers that can be thrown away belong here.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -18,14 +18,13 @@ from components.environment.fidelity.records import FidelityReport, ServiceFidel
 from components.environment.fidelity.sequences import generated_sequences
 from components.environment.fidelity.sides import Played, Side, judged, taught_sides
 from components.environment.recorded.files import (
-    RecordedServer,
     read_recordings,
     recording_of,
     write_recordings,
 )
 from components.environment.recorded.records import Answer, Call
+from components.environment.recorded.teaching import listing_of
 from components.environment.sources.listed import ListedServer, RawListing, make_specs
-from components.environment.sources.records import SourceKind
 from components.environment.sources.server_list import ServerEntry
 from components.environment.sources.servers import list_entries, open_server
 from components.environment.synthesis import make_service
@@ -49,7 +48,8 @@ async def measure(asked: Measurement, seed: int, rounds: int, tell: Tell) -> Fid
         SpecError: a file is wrong, or no server could be listed.
     """
     recorded = {} if asked.recordings is None else read_recordings(asked.recordings)
-    raws = _saved(recorded) if recorded else await _list(asked.entries, asked.timeout_seconds)
+    saved = [listing_of(name, server) for name, server in sorted(recorded.items())]
+    raws = saved if recorded else await _list(asked.entries, asked.timeout_seconds)
     lessons = read_recordings(asked.learn) if isinstance(asked.learn, Path) else {}
     services: dict[str, ServiceFidelity] = {}
     taught: dict[str, ServiceFidelity] = {}
@@ -101,20 +101,6 @@ def _fresh_folder() -> Iterator[Path]:
     """A folder that is gone with all that a server wrote into it."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         yield Path(folder).resolve()
-
-
-def _saved(recorded: Mapping[str, RecordedServer]) -> list[RawListing]:
-    return [
-        RawListing(
-            name=name,
-            kind=SourceKind.JSONL,
-            origin="recordings",
-            source=f"file:{name}",
-            tools=server.tools,
-            title=name,
-        )
-        for name, server in sorted(recorded.items())
-    ]
 
 
 async def _play(

@@ -1,7 +1,8 @@
 """Specs that recordings have taught: for each tool, what its real answers are like.
 
 Owns what is learned. A listing's own output schema is never replaced; what was observed stands
-beside it, marked as that. Nothing is learned of a tool that never succeeded.
+beside it, marked as that. Of a tool that never succeeded one thing is learned: where all that were
+seen of its server answer in prose, so does it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,13 @@ from components.records.frozen import FrozenDict, canonical_json, freeze
 from components.records.spec import Observed, ServiceSpec, ToolSpec
 
 _LONGEST_SCHEMA = 20_000
+_PROSE = {
+    "type": "object",
+    "properties": {"result": {"type": "string"}},
+    "required": ["result"],
+}
+_MANNER = 3
+"""Tools that answer in prose, and no other, before it is taken for their server's manner."""
 
 
 def taught(
@@ -44,7 +52,26 @@ def taught(
         name: _taught_tool(tool, heard, writers, is_writer=name in writers)
         for name, tool in spec.tools.items()
     }
+    seen = [tool for tool in tools.values() if tool.observed is not None]
+    if len(seen) >= _MANNER and all(_is_prose(tool) for tool in seen):
+        tools = {
+            name: tool if tool.output_schema is not None else _in_prose(tool)
+            for name, tool in tools.items()
+        }
     return spec.model_copy(update={"tools": FrozenDict(tools)})
+
+
+def _is_prose(tool: ToolSpec) -> bool:
+    observed, output = tool.observed, tool.output_schema
+    if observed is None or output is None or not observed.has_schema:
+        return False
+    properties = output["properties"]
+    return set(properties) == {"result"} and properties["result"].get("type") == "string"
+
+
+def _in_prose(tool: ToolSpec) -> ToolSpec:
+    observed = Observed(num_calls=0, has_schema=True)
+    return tool.model_copy(update={"observed": observed, "output_schema": freeze(_PROSE)})
 
 
 def untaught(spec: ServiceSpec, names: frozenset[str]) -> ServiceSpec:
