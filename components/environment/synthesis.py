@@ -3,7 +3,7 @@
 Owns the second reading. A tool that its first reading did not bring through the gates is read as
 the next likeliest operation; what comes of it is taken only where it loses nothing that worked. A
 read never becomes a write or a write a read, unless the tool's own words said so to the gates. What
-recordings taught is dropped again of every tool that works without it and not with it.
+recordings taught changes no reading, and is dropped of every tool that works without it alone.
 """
 
 from __future__ import annotations
@@ -55,21 +55,20 @@ class MadeService:
 
 def make_service(spec: ServiceSpec) -> MadeService:
     """Return the service that a spec comes to, with no model."""
-    made = _made_twice(spec)
     lessons = frozenset(name for name, tool in spec.tools.items() if tool.observed is not None)
+    plain = _read_twice(untaught(spec, lessons))
     if not lessons:
-        return made
-    plain = _made_twice(untaught(spec, lessons))
-    tests_run = made.tests_run + plain.tests_run
-    lost = plain.deterministic - made.deterministic
-    if lost:
-        made = _made_twice(untaught(spec, lost))
+        return plain
+    made = _made(spec, plain.readings)
+    tests_run = plain.tests_run + made.tests_run
+    if lost := plain.deterministic - made.deterministic:
+        made = _made(untaught(spec, lost), plain.readings)
         tests_run += made.tests_run
     taken = plain if plain.deterministic - made.deterministic else made
     return replace(taken, tests_run=tests_run)
 
 
-def _made_twice(spec: ServiceSpec) -> MadeService:
+def _read_twice(spec: ServiceSpec) -> MadeService:
     """Return the service of one reading, or of two where the second loses nothing."""
     first = _made(spec, read_spec(spec))
     ruled_out = _ruled_out(spec, first)

@@ -121,6 +121,12 @@ class ToolSpec(Record):
     complete: bool = False
     """True when rules and effects say everything, so that silence means `nothing else`."""
 
+    @property
+    def lists_output(self) -> bool:
+        """True where the listing itself says what the tool answers."""
+        is_observed = self.observed is not None and self.observed.has_schema
+        return self.output_schema is not None and not is_observed
+
 
 class ServiceSpec(Record):
     """A server's tools, by name, with where they came from."""
