@@ -14,8 +14,9 @@ from components.environment.compiler.table import Table, Tables, add_param
 from components.environment.examples import MOST
 from components.environment.names import singular, snake
 from components.environment.params import Param, is_storable, properties_of
-from components.records.blueprint import FieldType, FunctionalClass
+from components.records.blueprint import FieldType, FunctionalClass, Operation
 
+_MAKES = frozenset({Operation.CREATE, Operation.APPEND, Operation.LINK})
 _STAMPS = ("time.created", "time.updated")
 _ABOUT_THE_CALL = frozenset(
     {"success", "ok", "status_code", "message", "result", "total", "count", "total_count",
@@ -74,6 +75,8 @@ def add_observed_columns(tools: Iterable[Tool], tables: dict[str, Table]) -> Non
             column = owner.find(param.word)
             if column is not None:
                 _add_examples(owner, column, param.schema.get("examples") or ())
+                if observed.has_schema and tool.reading.operation in _MAKES:
+                    _fill(owner, column, param)
             elif observed.has_schema and param.type and is_storable(param.name):
                 _add_column(owner, param, f"observed of {tool.name}")
         for name, values in sorted(observed.examples.items()):
@@ -114,8 +117,19 @@ def _add_column(table: Table, param: Param, source: str) -> None:
         body = {"type": FieldType.TIMESTAMP, "generated": True}
         column.schema, column.examples = {}, ()
     else:
-        body = {"default": _usual(param)}
+        usual = _usual(param)
+        is_always = param.is_required and not param.is_nullable and usual is not None
+        body = {"default": usual, "nullable": not is_always}
     column.body = column.body.model_copy(update=body)
+
+
+def _fill(table: Table, name: str, param: Param) -> None:
+    """Give a new row a value where the real server was always seen to have one."""
+    column = table.columns[name]
+    is_own = name not in table.names and name not in table.links
+    is_always = param.is_required and not param.is_nullable
+    if is_own and is_always and column.body.default is None and param.type == column.body.type:
+        column.body = column.body.model_copy(update={"default": _usual(param)})
 
 
 def _usual(param: Param) -> Any:

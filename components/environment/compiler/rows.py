@@ -328,10 +328,11 @@ def told_by_output(tool: Tool, tools: Mapping[str, Tool]) -> Tool:
 
 
 def add_output_columns(tools: Iterable[Tool], tables: dict[str, Table]) -> None:
-    """A read with an output schema says what its rows hold."""
+    """A read that lists an output schema says what its rows hold."""
     for tool in sorted(tools, key=lambda tool: tool.name):
         output, table = tool.spec.output_schema, tables.get(tool.reading.entity or "")
-        if output is None or table is None or tool.reading.functional is not FunctionalClass.READ:
+        is_read = tool.reading.functional is FunctionalClass.READ
+        if output is None or table is None or not (is_read and tool.spec.lists_output):
             continue
         for name, param in properties_of(output, output).items():
             inner = param.item_properties if param.type == "array" else param.properties

@@ -64,7 +64,8 @@ def _object(values: Sequence[Mapping[str, Any]], depth: int) -> dict[str, Any]:
         name: joined_schema([value[name] for value in values if name in value], name, depth + 1)
         for name in names
     }
-    return {"properties": parts, "required": always}
+    # Of what was only null nothing is known, not even that a likeness of it must be there.
+    return {"properties": parts, "required": [name for name in always if parts[name]]}
 
 
 def examples_in(values: Sequence[Any], name: str) -> list[Any]:
