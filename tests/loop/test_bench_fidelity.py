@@ -38,6 +38,28 @@ def test_table_and_figures_say_what_agrees(
     assert tool["verdict"] == "unfaithful"
 
 
+def test_taught_services_have_a_table_and_figures_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(
+        tmp_path,
+        mcpServers={"shelf": shelf("shape")},
+        sequences={"shelf": [LIFE, LIFE]},
+        learn="others",
+    )
+    out = tmp_path / "out.json"
+
+    assert main(["bench", "fidelity", f"path='{path}'", f"out='{out}'"]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("server tools compared") == 2
+    assert shown.index("shelf 5 5 5 of 5 0 of 5") < shown.index("shelf 5 5 5 of 5 5 of 5")
+    result = json.loads(out.read_text())
+    assert result["figures"]["shape"] == {"agree": 0, "of": 5}
+    assert result["taught_figures"]["shape"] == {"agree": 5, "of": 5}
+    assert set(result["taught_by_server"]) == {"shelf"}
+
+
 def test_a_tool_without_a_verdict_is_not_compared() -> None:
     none, good, bad = (Count(agreed=a, of=b) for a, b in ((0, 0), (2, 2), (1, 2)))
 

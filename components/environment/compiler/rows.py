@@ -262,7 +262,7 @@ def _whole(param: Param, content: Content) -> Any:
 
 
 def _part(param: Param, content: Content, tables: Tables) -> Any:
-    word, table = snake(param.name), content.table
+    word, table = param.word, content.table
     if param.type == "array" and param.item_properties:
         named = tables.get(singular(word))
         if content.rows is not None and (named is None or named is table):

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.environment.reading.read import read_spec
+from components.environment.recorded.fields import with_fields, written_by
 from components.environment.recorded.heard import Heard, Sequences, heard_sequences
 from components.environment.recorded.sentences import field_of_texts, sentence_of
 from components.environment.recorded.shapes import examples_in, joined_schema
 from components.environment.recorded.values import Shown, named_values
 from components.environment.sources.records import ServiceCard
 from components.environment.sources.redaction import Redactor
-from components.records.blueprint import FunctionalClass
+from components.records.blueprint import FunctionalClass, Operation
 from components.records.frozen import FrozenDict, canonical_json, freeze
 from components.records.spec import Observed, ServiceSpec, ToolSpec
 
@@ -27,6 +28,7 @@ _PROSE = {
     "properties": {"result": {"type": "string"}},
     "required": ["result"],
 }
+_MAKES = frozenset({Operation.CREATE, Operation.APPEND, Operation.LINK})
 _MANNER = 3
 """Tools that answer in prose, and no other, before it is taken for their server's manner."""
 
@@ -43,13 +45,15 @@ def taught(
         redactor: removes the values that the server was started with.
     """
     heard = heard_sequences(sequences, card, redactor)
+    readings = read_spec(spec)
     writers = frozenset(
-        name
-        for name, reading in read_spec(spec).items()
-        if reading.functional is FunctionalClass.WRITE
+        name for name, item in readings.items() if item.functional is FunctionalClass.WRITE
     )
+    makers = [tool for name, tool in spec.tools.items() if readings[name].operation in _MAKES]
+    names = written_by(heard, writers)
+    optional = frozenset(name for tool in makers for name in _optional(tool))
     tools = {
-        name: _taught_tool(tool, heard, writers, is_writer=name in writers)
+        name: _taught_tool(tool, heard, writers, names, optional)
         for name, tool in spec.tools.items()
     }
     seen = [tool for tool in tools.values() if tool.observed is not None]
@@ -91,9 +95,10 @@ def _taught_tool(
     tool: ToolSpec,
     sequences: Sequence[Sequence[Heard]],
     writers: frozenset[str],
-    *,
-    is_writer: bool,
+    names: Mapping[str, str],
+    optional: frozenset[str],
 ) -> ToolSpec:
+    is_writer = tool.name in writers
     own = [call for calls in sequences for call in calls if call.tool == tool.name and call.is_ok]
     if not own:
         return tool
@@ -109,8 +114,15 @@ def _taught_tool(
         echoes=FrozenDict(_echoes(own, required)),
         examples=FrozenDict(_examples(own)),
     )
-    output = tool.output_schema if schema is None else freeze(schema)
+    output = tool.output_schema
+    if schema is not None:
+        output = freeze(with_fields(schema, names, optional))
     return tool.model_copy(update={"observed": observed, "output_schema": output})
+
+
+def _optional(tool: ToolSpec) -> frozenset[str]:
+    properties = tool.input_schema.get("properties") or {}
+    return frozenset(properties) - set(tool.input_schema.get("required") or ())
 
 
 def _schema(calls: Sequence[Heard]) -> dict[str, Any] | None:
