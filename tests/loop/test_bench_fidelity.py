@@ -9,6 +9,7 @@ import pytest
 
 from components.environment.fidelity.document import read_measurement
 from components.environment.fidelity.records import Count, ToolFidelity, Verdict
+from components.environment.sources.documents import read_document
 from loop.__main__ import main
 from loop.bench_fidelity import figures_of
 from tests.environment.fidelity.shelf import LIFE, shelf, written
@@ -113,3 +114,15 @@ def test_the_measurement_of_the_log_can_be_read() -> None:
     asked = read_measurement(SERVERS)
 
     assert [entry.name for entry in asked.entries] == sorted(asked.sequences)
+
+
+def test_the_lessons_of_the_log_are_other_calls_of_the_same_servers(tmp_path: Path) -> None:
+    whole = read_document(SERVERS)
+    lessons = read_document(SERVERS.with_name("lessons.yaml"))
+    path = written(tmp_path, mcpServers=whole["mcpServers"], sequences=lessons["sequences"])
+
+    asked, others = read_measurement(path), read_measurement(SERVERS)
+
+    assert set(asked.sequences) == set(others.sequences)
+    for server, sequences in asked.sequences.items():
+        assert not set(sequences) & set(others.sequences[server])
