@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,19 @@ def run_bench_fidelity(config: BenchConfig) -> dict[str, Any]:
         )
     )
     _page(report).show()
-    every = [tool for service in report.services.values() for tool in service.tools.values()]
-    return {
-        "figures": figures_of(every),
-        "by_server": {
-            name: figures_of(service.tools.values()) for name, service in report.services.items()
-        },
-        "report": to_json(report),
-    }
+    found = _figures(report.services)
+    if report.taught:
+        found |= {f"taught_{name}": item for name, item in _figures(report.taught).items()}
+    return {**found, "report": to_json(report)}
+
+
+def _figures(services: Mapping[str, ServiceFidelity]) -> dict[str, Any]:
+    by_server = {name: figures_of(service.tools.values()) for name, service in services.items()}
+    return {"figures": figures_of(_tools_of(services)), "by_server": by_server}
+
+
+def _tools_of(services: Mapping[str, ServiceFidelity]) -> list[ToolFidelity]:
+    return [tool for service in services.values() for tool in service.tools.values()]
 
 
 def figures_of(tools: Iterable[ToolFidelity]) -> dict[str, Any]:
@@ -91,18 +96,30 @@ def _agreeing(counts: Iterable[Count]) -> dict[str, int]:
 
 def _page(report: FidelityReport) -> Page:
     page = Page()
-    head = ("server", "tools", "compared", "errors", "shape", "read after write", "all three", "")
-    rows: list[tuple[str, ...]] = [head]
-    for name, service in report.services.items():
-        rows.append((name, *_row(service.tools.values()), ""))
-    rows += [(name, *("-" for _ in range(6)), why) for name, why in report.failed.items()]
-    if len(report.services) > 1:
-        every = [tool for item in report.services.values() for tool in item.tools.values()]
-        rows.append(("all", *_row(every), ""))
-    page.table(rows)
+    if report.taught:
+        page.heading("Services made of the specification alone")
+    _add_table(page, report.services, report.failed)
     for name, service in report.services.items():
         _add_disagreements(page, name, service)
+    if report.taught:
+        page.heading("Services that recordings have taught, compared in other sequences")
+        _add_table(page, report.taught, report.failed)
+        for name, service in report.taught.items():
+            _add_disagreements(page, name, service)
     return page
+
+
+def _add_table(
+    page: Page, services: Mapping[str, ServiceFidelity], failed: Mapping[str, str]
+) -> None:
+    head = ("server", "tools", "compared", "errors", "shape", "read after write", "all three", "")
+    rows: list[tuple[str, ...]] = [head]
+    for name, service in services.items():
+        rows.append((name, *_row(service.tools.values()), ""))
+    rows += [(name, *("-" for _ in range(6)), why) for name, why in failed.items()]
+    if len(services) > 1:
+        rows.append(("all", *_row(_tools_of(services)), ""))
+    page.table(rows)
 
 
 def _row(tools: Iterable[ToolFidelity]) -> tuple[str, ...]:

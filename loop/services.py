@@ -17,10 +17,10 @@ from components.environment.catalog_loader import (
 )
 from components.environment.config import EnvironmentConfig
 from components.environment.gates.run import admit_service
+from components.environment.recorded.teaching import read_lessons, read_taught
 from components.environment.sources.config import McpConfigSource, Source, ToolsListSource
 from components.environment.sources.listed import ListedServer
 from components.environment.sources.names import to_server
-from components.environment.sources.read import read_sources
 from components.environment.sources.server_calls import call_server
 from components.environment.sources.server_list import read_recorded_listings, read_server_list
 from components.errors import ConfigError, SpecError, ToolError
@@ -42,6 +42,7 @@ from loop.verbs import nearest
 
 _NO_DATE = "1970-01-01"
 """A round keeps no cards: its result does not depend on the day."""
+_SOURCE_KEYS = ("environment.sources", "environment.mcp_config", "environment.recordings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,7 @@ def check_settings(config: RunConfig) -> None:
     if twice is not None:
         raise ConfigError(f"environment.services names '{twice}' twice; write it once")
     check_policy(config.policy, config.train if config.trains else None, config.compute)
+    read_lessons(config.environment.recordings)
     if config.environment.mcp_config is not None:
         path = Path(config.environment.mcp_config)
         try:
@@ -95,7 +97,7 @@ def check_settings(config: RunConfig) -> None:
             raise SpecError(
                 f"environment.mcp_config: {error}; mend the file, name another, or drop the key"
             ) from error
-    elif not config.environment.sources:
+    elif not config.environment.sources and not config.environment.recordings:
         _check_tasks_fit(config, specs)
 
 
@@ -133,11 +135,13 @@ def build_services(config: RunConfig, console: Console) -> Services:
     for name, reason in sorted(refused.items()):
         console.line(f"service {name} was not admitted: {reason}")
     settings = config.environment
-    if (settings.mcp_config is not None or settings.sources) and not compiled:
+    asked = (settings.sources, settings.mcp_config, settings.recordings)
+    named = [name for name, given in zip(_SOURCE_KEYS, asked, strict=True) if given]
+    if named and not compiled:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in sorted(refused.items()))
         raise ConfigError(
-            f"{'environment.sources' if settings.sources else 'environment.mcp_config'}: none of "
-            f"its servers could be used ({reasons}); mend the file or drop the key"
+            f"{named[0]}: none of its servers could be used ({reasons}); mend the file or drop the "
+            "key"
         )
     if code:
         console.line(
@@ -247,9 +251,10 @@ def _compiled(
 ) -> list[Candidate]:
     settings = config.environment
     sources = sources_of(settings)
-    if not sources:
+    if not sources and not settings.recordings:
         return []
-    listed = asyncio.run(read_sources(sources, settings.timeout_seconds, date=_NO_DATE))
+    read = read_taught(sources, settings.recordings, settings.timeout_seconds, date=_NO_DATE)
+    listed = asyncio.run(read)
     if settings.allow_calls and settings.mcp_config is not None:
         path = Path(settings.mcp_config)
         for name in settings.allow_calls:

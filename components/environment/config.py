@@ -19,6 +19,9 @@ class EnvironmentConfig(Config):
     a list of `{kind: ..., path: ...}`."""
     mcp_config: PathText | None = Field(min_length=1)
     """File with `mcpServers`, or a `tools/list` JSON file, whose services are added; null: none."""
+    recordings: tuple[PathText, ...]
+    """Files of recorded answers, as `bench fidelity` writes them: the services of servers of these
+    names answer as the real ones were seen to; servers that nothing else lists are added."""
     allow_calls: tuple[str, ...]
     """Tools of real servers that are called once without arguments, as `server.tool`, their answers
     kept in the ledger; empty: tools are listed, never called."""

@@ -19,6 +19,8 @@ from components.records.blueprint import FieldType
 from components.records.frozen import FrozenDict, freeze, thaw
 from components.records.spec import ToolSpec
 
+WRITTEN_BY = "x-written-by"
+"""Keyword of observed schemas: the argument that a property shows, where it is called otherwise."""
 _PROSE = frozenset(
     {"body", "content", "contents", "description", "text", "note", "notes", "message", "comment",
      "details", "summary", "bio", "observation", "observations", "reason"}
@@ -41,7 +43,7 @@ class Param:
 
     name: str
     word: str
-    """Name in snake_case."""
+    """Name in snake_case; of an observed property that shows an argument of another name, its."""
     type: str
     """JSON type; empty when it can be several."""
     schema: Mapping[str, Any]
@@ -191,7 +193,7 @@ def _param(name: str, schema: Any, document: Mapping[str, Any], is_required: boo
     description = outer.get("description") or found.get("description") or ""
     return Param(
         name=name,
-        word=snake(name),
+        word=snake(str(found.get(WRITTEN_BY, name))),
         type=kind if isinstance(kind, str) and kind in _FIELD_TYPES else "",
         schema=found,
         document=document,

@@ -2,7 +2,8 @@
 
 Owns the second reading. A tool that its first reading did not bring through the gates is read as
 the next likeliest operation; what comes of it is taken only where it loses nothing that worked. A
-read never becomes a write or a write a read, unless the tool's own words said so to the gates.
+read never becomes a write or a write a read, unless the tool's own words said so to the gates. What
+recordings taught changes no reading, and is dropped of every tool that works without it alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from components.environment.compiler.compile import compile_spec
 from components.environment.gates.run import Admission, admit_service
 from components.environment.reading.read import RuledOut, read_spec
 from components.environment.reading.records import ToolReading
+from components.environment.recorded.lessons import untaught
 from components.records.blueprint import QuarantineReason, SeedData
 from components.records.frozen import FrozenDict
 from components.records.spec import ServiceSpec
@@ -29,6 +31,8 @@ _BEYOND_WORDS = frozenset({QuarantineReason.UNSUPPORTED_SCHEMA, QuarantineReason
 class MadeService:
     """What a spec came to."""
 
+    spec: ServiceSpec
+    """The spec without what recordings taught to no good."""
     readings: FrozenDict[str, ToolReading]
     seed: SeedData
     why: Mapping[str, str]
@@ -42,9 +46,30 @@ class MadeService:
         """Tools that hold what they promise."""
         return frozenset(self.admission.blueprint.tools)
 
+    @property
+    def deterministic(self) -> frozenset[str]:
+        """Those of them that are not simulated."""
+        tools = self.admission.blueprint.tools
+        return frozenset(name for name, tool in tools.items() if not tool.simulated)
+
 
 def make_service(spec: ServiceSpec) -> MadeService:
     """Return the service that a spec comes to, with no model."""
+    lessons = frozenset(name for name, tool in spec.tools.items() if tool.observed is not None)
+    plain = _read_twice(untaught(spec, lessons))
+    if not lessons:
+        return plain
+    made = _made(spec, plain.readings)
+    tests_run = plain.tests_run + made.tests_run
+    if lost := plain.deterministic - made.deterministic:
+        made = _made(untaught(spec, lost), plain.readings)
+        tests_run += made.tests_run
+    taken = plain if plain.deterministic - made.deterministic else made
+    return replace(taken, tests_run=tests_run)
+
+
+def _read_twice(spec: ServiceSpec) -> MadeService:
+    """Return the service of one reading, or of two where the second loses nothing."""
     first = _made(spec, read_spec(spec))
     ruled_out = _ruled_out(spec, first)
     if not ruled_out:
@@ -64,6 +89,7 @@ def _made(spec: ServiceSpec, readings: FrozenDict[str, ToolReading]) -> MadeServ
     blueprint, seed, why = compile_spec(spec, readings)
     admission = admit_service(spec, blueprint, seed)
     return MadeService(
+        spec=spec,
         readings=readings,
         seed=seed,
         why=why,

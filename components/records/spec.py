@@ -79,6 +79,27 @@ class WrittenReturn(Record):
     """True when the answer may hold fewer rows than the filters select (paging)."""
 
 
+class Observed(Record):
+    """What recorded calls of the real server show of a tool, beyond what its listing says."""
+
+    num_calls: int = Field(ge=0)
+    """Recorded calls that it answered with success; 0: all is learned from the server's other
+    tools.
+    """
+    has_schema: bool = False
+    """True where the tool's output schema was observed, not listed: a likeness, no promise."""
+    says: Expr = None
+    """The text that it acknowledges a write with, over `$args`; null: none that is always said."""
+    text_of: str = ""
+    """The field whose value is its whole text (`content`); empty: none."""
+    hides: tuple[str, ...] = ()
+    """Fields that were written before and that none of its answers showed."""
+    echoes: FrozenDict[str, str] = FrozenDict()
+    """Property of its answers -> argument that it always equals."""
+    examples: FrozenDict[str, tuple[JsonValue, ...]] = FrozenDict()
+    """Argument -> values that it took."""
+
+
 class ToolSpec(Record):
     """One tool as MCP lists it, plus what its documentation writes about it."""
 
@@ -87,7 +108,11 @@ class ToolSpec(Record):
     input_schema: JsonObject = FrozenDict({"type": "object"})
     """JSON Schema of the arguments."""
     output_schema: JsonObject | None = None
-    """JSON Schema of the structured answer; None where the server gives none (nearly always)."""
+    """JSON Schema of the structured answer; None where the server gives none (nearly always) and
+    nothing was observed.
+    """
+    observed: Observed | None = None
+    """What recordings show; None: there are none of this tool."""
     annotations: JsonObject = FrozenDict()
     """MCP's hints (`readOnlyHint`, ...); untrusted."""
     rules: FrozenDict[str, WrittenRule] = FrozenDict()
@@ -95,6 +120,12 @@ class ToolSpec(Record):
     returns: FrozenDict[str, WrittenReturn] = FrozenDict()
     complete: bool = False
     """True when rules and effects say everything, so that silence means `nothing else`."""
+
+    @property
+    def lists_output(self) -> bool:
+        """True where the listing itself says what the tool answers."""
+        is_observed = self.observed is not None and self.observed.has_schema
+        return self.output_schema is not None and not is_observed
 
 
 class ServiceSpec(Record):

@@ -5,6 +5,9 @@
     python -m loop synthesize environment.mcp_config=mcp.json environment.author=model
         environment.author.base_url=http://localhost:8000/v1 environment.author.model=NAME
 
+Recorded answers of real servers (`environment.recordings=[answers.jsonl]`) say what specifications
+leave out: what the tools of those servers answer.
+
 With `out`, each service is a folder: its spec, blueprint, seed and card, and what decided on each
 of its tools. With an author, a model writes code where the compiler left something to do; it is
 taken where the same tests say that it is better, and `author.json` says what was tried and paid.
@@ -19,8 +22,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from components.environment.author.config import ModelAuthorConfig
+from components.environment.recorded.teaching import read_taught
 from components.environment.sources.listed import ListedServer
-from components.environment.sources.read import read_sources
 from components.errors import ConfigError, SpecError
 from components.records.base import to_json
 from components.records.code import ENTRY
@@ -40,14 +43,16 @@ def main(config: SynthesizeConfig) -> None:
     """Compile every server of the sources, show a table, and write the services where asked."""
     settings = config.environment
     sources = sources_of(settings)
-    if not sources:
+    if not sources and not settings.recordings:
         raise ConfigError(
             "synthesize needs a source; set environment.mcp_config=mcp.json or "
-            "'environment.sources=[{kind: jsonl, path: specs.jsonl}]'"
+            "'environment.sources=[{kind: jsonl, path: specs.jsonl}]' or "
+            "'environment.recordings=[answers.jsonl]'"
         )
     console = Console(sys.stderr)
     day = datetime.date.today().isoformat()
-    listed = asyncio.run(read_sources(sources, settings.timeout_seconds, date=day))
+    read = read_taught(sources, settings.recordings, settings.timeout_seconds, date=day)
+    listed = asyncio.run(read)
     specs = [server.spec for server in listed if server.spec is not None]
     cache = open_compilations(config.runs_dir)
     with open_pool(config.compute, console.line) as pool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components.environment.catalog_loader import load_contract, load_reactions, load_service
+from components.environment.recorded.teaching import read_lessons
 from components.environment.sources.server_list import read_recorded_listings, read_server_list
 from components.records.base import to_json
 from components.records.frozen import FrozenDict
@@ -232,6 +233,12 @@ def _system_at(ledger: Ledger, number: int, folders: dict[int, RoundFolder]) -> 
 
 
 def _servers(config: RunConfig) -> tuple[str, ...]:
+    lessons = read_lessons(config.environment.recordings)
+    listed = _listed_servers(config)
+    return (*listed, *(name for name in sorted(lessons) if name not in listed))
+
+
+def _listed_servers(config: RunConfig) -> tuple[str, ...]:
     if config.environment.mcp_config is None:
         return ()
     path = Path(config.environment.mcp_config)

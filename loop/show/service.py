@@ -10,7 +10,7 @@ from components.records.blueprint import (
     Lookup,
     ToolBlueprint,
 )
-from components.records.spec import ToolSpec
+from components.records.spec import Observed, ToolSpec
 from components.records.world import Reaction
 from loop.plain_page import Page
 from loop.show.readings import show_readings
@@ -92,6 +92,8 @@ def _show_tool(
     page.heading(name)
     if spec is not None and spec.description:
         page.line(spec.description)
+    if spec is not None and spec.observed is not None:
+        page.line(_observed_text(spec.observed))
     if spec is not None:
         required = set(spec.input_schema.get("required") or ())
         given = spec.input_schema.get("properties") or {}
@@ -114,6 +116,12 @@ def _show_tool(
         rows += [("promised", effect.text) for _key, effect in sorted(spec.effects.items())]
         rows += [("promised", item.text) for _key, item in sorted(spec.returns.items())]
     page.table(rows, 4)
+
+
+def _observed_text(observed: Observed) -> str:
+    whence = f"{observed.num_calls} recorded calls" if observed.num_calls else "its server's manner"
+    shape = "; the shape of its answers is from there" if observed.has_schema else ""
+    return f"outputs observed: {whence}{shape}"
 
 
 def _lookup_text(lookup: Lookup) -> str:

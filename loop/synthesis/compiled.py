@@ -26,6 +26,7 @@ class CompiledSpec(Record):
 
     schema_version: int = Field(default=1, ge=1, le=1)
     spec: ServiceSpec
+    """Without what recordings taught to no good."""
     readings: FrozenDict[str, ToolReading]
     """Tool -> what it was taken for."""
     blueprint: Blueprint
@@ -52,7 +53,7 @@ def compile_one(spec: ServiceSpec) -> CompiledSpec:
     for name, item in admission.blueprint.quarantined.items():
         told[name] = f"quarantined ({item.reason.value}): {item.detail}"
     return CompiledSpec(
-        spec=spec,
+        spec=made.spec,
         readings=made.readings,
         blueprint=admission.blueprint,
         seed=made.seed,

@@ -9,6 +9,7 @@ import pytest
 
 from components.environment.fidelity.document import read_measurement
 from components.environment.fidelity.records import Count, ToolFidelity, Verdict
+from components.environment.sources.documents import read_document
 from loop.__main__ import main
 from loop.bench_fidelity import figures_of
 from tests.environment.fidelity.shelf import LIFE, shelf, written
@@ -36,6 +37,28 @@ def test_table_and_figures_say_what_agrees(
     assert result["by_server"]["bad"]["faithful_share"] == 0.8
     tool = result["report"]["services"]["bad"]["tools"]["update_book"]
     assert tool["verdict"] == "unfaithful"
+
+
+def test_taught_services_have_a_table_and_figures_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(
+        tmp_path,
+        mcpServers={"shelf": shelf("shape")},
+        sequences={"shelf": [LIFE, LIFE]},
+        learn="others",
+    )
+    out = tmp_path / "out.json"
+
+    assert main(["bench", "fidelity", f"path='{path}'", f"out='{out}'"]) == 0
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("server tools compared") == 2
+    assert shown.index("shelf 5 5 5 of 5 0 of 5") < shown.index("shelf 5 5 5 of 5 5 of 5")
+    result = json.loads(out.read_text())
+    assert result["figures"]["shape"] == {"agree": 0, "of": 5}
+    assert result["taught_figures"]["shape"] == {"agree": 5, "of": 5}
+    assert set(result["taught_by_server"]) == {"shelf"}
 
 
 def test_a_tool_without_a_verdict_is_not_compared() -> None:
@@ -91,3 +114,15 @@ def test_the_measurement_of_the_log_can_be_read() -> None:
     asked = read_measurement(SERVERS)
 
     assert [entry.name for entry in asked.entries] == sorted(asked.sequences)
+
+
+def test_the_lessons_of_the_log_are_other_calls_of_the_same_servers(tmp_path: Path) -> None:
+    whole = read_document(SERVERS)
+    lessons = read_document(SERVERS.with_name("lessons.yaml"))
+    path = written(tmp_path, mcpServers=whole["mcpServers"], sequences=lessons["sequences"])
+
+    asked, others = read_measurement(path), read_measurement(SERVERS)
+
+    assert set(asked.sequences) == set(others.sequences)
+    for server, sequences in asked.sequences.items():
+        assert not set(sequences) & set(others.sequences[server])

@@ -13,6 +13,7 @@ from components.environment.compiler.columns import add_archetype_columns, title
 from components.environment.compiler.computes import compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
 from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
+from components.environment.compiler.observed import add_observed_columns
 from components.environment.compiler.reads import compile_read
 from components.environment.compiler.rows import add_output_columns, told_by_output
 from components.environment.compiler.seeding import seed_rows
@@ -66,6 +67,7 @@ def compile_spec(
     spoken = spoken_words(spec)
     tables = find_tables(stores, spoken)
     add_output_columns(stores, tables)
+    add_observed_columns(stores, tables)
     add_state_columns(stores, tables)
     add_told_columns(stores, tables)
     for noun in sorted(tables):

@@ -13,6 +13,7 @@ from typing import Any
 
 from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import parent_link
+from components.environment.compiler.observed import observed_text, said_back
 from components.environment.compiler.table import ROW_KEY, Table, Tables, Unclear, add_param
 from components.environment.names import is_id_of, plural, singular, snake
 from components.environment.params import (
@@ -208,6 +209,10 @@ def answer_of(tool: Tool, content: Content, tables: Tables) -> FrozenDict[str, A
     properties = properties_of(output, output) if output is not None else {}
     if not properties:
         return FrozenDict(content.plain)
+    if len(properties) == 1 and (only := next(iter(properties.values()))).type == "string":
+        text = observed_text(tool, content.table, content.row, content.rows)
+        if text is not None:
+            return FrozenDict({only.name: text})
     if (wrapped := wrapped_result(tool.spec)) is not None:
         value = _whole(wrapped, content)
         return FrozenDict({wrapped.name: content.plain if value is None else value})
@@ -216,6 +221,7 @@ def answer_of(tool: Tool, content: Content, tables: Tables) -> FrozenDict[str, A
         for name, param in sorted(properties.items())
         if (value := _part(param, content, tables)) is not None
     }
+    answer |= said_back(tool, properties)
     sampler = SchemaSampler(output or {}, random.Random(tool.name))
     for name, param in sorted(properties.items()):
         if name in answer or not param.is_required:
@@ -256,7 +262,7 @@ def _whole(param: Param, content: Content) -> Any:
 
 
 def _part(param: Param, content: Content, tables: Tables) -> Any:
-    word, table = snake(param.name), content.table
+    word, table = param.word, content.table
     if param.type == "array" and param.item_properties:
         named = tables.get(singular(word))
         if content.rows is not None and (named is None or named is table):
@@ -322,10 +328,11 @@ def told_by_output(tool: Tool, tools: Mapping[str, Tool]) -> Tool:
 
 
 def add_output_columns(tools: Iterable[Tool], tables: dict[str, Table]) -> None:
-    """A read with an output schema says what its rows hold."""
+    """A read that lists an output schema says what its rows hold."""
     for tool in sorted(tools, key=lambda tool: tool.name):
         output, table = tool.spec.output_schema, tables.get(tool.reading.entity or "")
-        if output is None or table is None or tool.reading.functional is not FunctionalClass.READ:
+        is_read = tool.reading.functional is FunctionalClass.READ
+        if output is None or table is None or not (is_read and tool.spec.lists_output):
             continue
         for name, param in properties_of(output, output).items():
             inner = param.item_properties if param.type == "array" else param.properties

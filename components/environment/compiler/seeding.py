@@ -288,5 +288,7 @@ def _fixed(value: Any, table: Table, name: str, index: int) -> Any:
         # The first row can be moved: a world in which everything is done leaves nothing to do.
         return False if column.body.type is FieldType.BOOLEAN else _before(value, column)
     if value is None and not column.body.nullable:
+        if column.body.default is not None:
+            return column.body.default
         return index + 1 if column.body.type in _NUMBERS else f"{snake(table.noun)}-{index + 1}"
     return value

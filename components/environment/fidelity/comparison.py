@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.environment.fidelity.answers import error_kinds
 from components.environment.fidelity.exchanges import Exchange
 from components.environment.fidelity.records import Count, Example, ToolFidelity, Verdict
 from components.environment.fidelity.shapes import is_prose, shape_difference
 from components.environment.fidelity.visibility import counted, sightings_of
+from components.environment.recorded.answers import error_kinds
 from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, canonical_json, freeze
 

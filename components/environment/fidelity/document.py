@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from components.environment.fidelity.records import Call
-from components.environment.fidelity.references import first_late_reference
+from components.environment.recorded.records import Call
+from components.environment.recorded.references import first_late_reference
 from components.environment.sources.documents import first_problem, read_document
 from components.environment.sources.server_list import ServerEntry, checked_entry
 from components.errors import SpecError
@@ -27,7 +27,7 @@ from components.records.frozen import FrozenDict, JsonObject
 
 TMP = "{tmp}"
 """Stands for the folder of a sequence."""
-_KEYS = ("mcpServers", "sequences", "start", "recordings", "record", "timeout_seconds")
+_KEYS = ("mcpServers", "sequences", "start", "recordings", "record", "learn", "timeout_seconds")
 _TIMEOUT_SECONDS = 30.0
 
 Calls = tuple[Call, ...]
@@ -47,6 +47,10 @@ class Measurement:
     """Recorded answers that stand for servers; None: the servers are started."""
     record: Path | None
     """Where the real answers are written; None: nowhere."""
+    learn: Path | Literal["others"] | None
+    """What a second, taught service of each server learns from: a file of recordings, or for each
+    sequence the others; None: there is none.
+    """
     timeout_seconds: float
     """Deadline of a server's start, and of each answer."""
 
@@ -76,6 +80,7 @@ def read_measurement(path: Path) -> Measurement:
         start=dict(_start(path, body, names)),
         recordings=recordings,
         record=record,
+        learn="others" if body.get("learn") == "others" else _file(path, body, "learn"),
         timeout_seconds=_timeout(path, body),
     )
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.environment.engine import execute
-from components.environment.fidelity.answers import body_of, is_error
 from components.environment.fidelity.document import TMP, replaced
-from components.environment.fidelity.records import Answer, Call
-from components.environment.fidelity.references import Unresolved, resolved
+from components.environment.recorded.answers import body_of, is_error
+from components.environment.recorded.records import Answer, Call
+from components.environment.recorded.references import Unresolved, resolved
 from components.environment.sources.names import from_server, to_server
 from components.environment.sources.records import ServiceCard
 from components.environment.sources.servers import Ask

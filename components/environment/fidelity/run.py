@@ -1,5 +1,5 @@
 """One measurement: servers listed, their specifications compiled, the same calls made on both
-sides, and the verdicts.
+sides, and the verdicts; once more with services that recordings have taught, where asked.
 
 Every sequence gets a fresh server in a fresh folder, and a fresh world. Calls may write wherever
 the server can: only servers that can be thrown away belong here.
@@ -8,52 +8,33 @@ the server can: only servers that can be thrown away belong here.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from components.environment.fidelity.comparison import compare
 from components.environment.fidelity.document import Measurement, in_folder
-from components.environment.fidelity.exchanges import comparable, exchanges_of, play_real
-from components.environment.fidelity.recordings import (
-    RecordedServer,
+from components.environment.fidelity.exchanges import play_real
+from components.environment.fidelity.records import FidelityReport, ServiceFidelity
+from components.environment.fidelity.sequences import generated_sequences
+from components.environment.fidelity.sides import Played, Side, judged, taught_sides
+from components.environment.recorded.files import (
     read_recordings,
     recording_of,
     write_recordings,
 )
-from components.environment.fidelity.records import (
-    Answer,
-    Call,
-    FidelityReport,
-    ServiceFidelity,
-)
-from components.environment.fidelity.sequences import generated_sequences
+from components.environment.recorded.records import Answer, Call
+from components.environment.recorded.teaching import listing_of
 from components.environment.sources.listed import ListedServer, RawListing, make_specs
-from components.environment.sources.records import SourceKind
 from components.environment.sources.server_list import ServerEntry
 from components.environment.sources.servers import list_entries, open_server
-from components.environment.synthesis import MadeService, make_service
-from components.environment.world import World, build_service_world
-from components.errors import SpecError, SynthesisError, ToolError
-from components.records.blueprint import FunctionalClass, SeedData
-from components.records.frozen import FrozenDict, JsonObject
-from components.records.spec import ServiceSpec
+from components.environment.synthesis import make_service
+from components.errors import SpecError, ToolError
+from components.records.frozen import FrozenDict
 
 _NO_DATE = "1970-01-01"
 """Cards are only used for names."""
-_NOW = "2026-03-02T09:00:00Z"
 
-Start = Mapping[str, tuple[JsonObject, ...]]
 Tell = Callable[[int, int], None]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Played:
-    """What was called of one server, and what it answered."""
-
-    sequences: list[tuple[Sequence[Call], list[Answer | None]]] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
 
 
 async def measure(asked: Measurement, seed: int, rounds: int, tell: Tell) -> FidelityReport:
@@ -67,8 +48,11 @@ async def measure(asked: Measurement, seed: int, rounds: int, tell: Tell) -> Fid
         SpecError: a file is wrong, or no server could be listed.
     """
     recorded = {} if asked.recordings is None else read_recordings(asked.recordings)
-    raws = _saved(recorded) if recorded else await _list(asked.entries, asked.timeout_seconds)
+    saved = [listing_of(name, server) for name, server in sorted(recorded.items())]
+    raws = saved if recorded else await _list(asked.entries, asked.timeout_seconds)
+    lessons = read_recordings(asked.learn) if isinstance(asked.learn, Path) else {}
     services: dict[str, ServiceFidelity] = {}
+    taught: dict[str, ServiceFidelity] = {}
     failed: dict[str, str] = {}
     lines: dict[str, list[bytes]] = {}
     for raw, listed in zip(raws, make_specs(raws, _NO_DATE), strict=True):
@@ -76,10 +60,11 @@ async def measure(asked: Measurement, seed: int, rounds: int, tell: Tell) -> Fid
             failed[raw.name] = listed.error
             continue
         made = make_service(listed.spec)
-        world = _world(listed.spec, made, asked.start.get(raw.name, {}), raw.name)
+        start = asked.start.get(raw.name, {})
+        alone = Side.of(made, start, raw.name)
         if raw.name in recorded:
             found = recorded[raw.name].sequences
-            played = _Played(sequences=[found[number] for number in sorted(found)])
+            played = Played(sequences=[found[number] for number in sorted(found)])
         else:
             sequences = asked.sequences.get(raw.name) or generated_sequences(
                 listed.spec, made.admission.blueprint, made.readings, seed, rounds
@@ -89,12 +74,20 @@ async def measure(asked: Measurement, seed: int, rounds: int, tell: Tell) -> Fid
             lines[raw.name] = recording_of(
                 raw.name, raw.redactor.value(raw.tools), played.sequences
             )
-        services[raw.name] = _judge(listed, made, world, played)
+        services[raw.name] = judged(listed, [alone], played)
+        if asked.learn is not None:
+            sides = taught_sides(listed, start, raw, played, lessons.get(raw.name))
+            taught[raw.name] = judged(listed, sides or [alone], played)
     if not services:
         raise SpecError(f"no server could be listed: {'; '.join(failed.values())}")
     if asked.record is not None:
         write_recordings(asked.record, lines)
-    return FidelityReport(seed=seed, services=FrozenDict(services), failed=FrozenDict(failed))
+    return FidelityReport(
+        seed=seed,
+        services=FrozenDict(services),
+        taught=FrozenDict(taught),
+        failed=FrozenDict(failed),
+    )
 
 
 async def _list(entries: Sequence[ServerEntry], timeout_seconds: float) -> list[RawListing]:
@@ -110,29 +103,15 @@ def _fresh_folder() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def _saved(recorded: Mapping[str, RecordedServer]) -> list[RawListing]:
-    return [
-        RawListing(
-            name=name,
-            kind=SourceKind.JSONL,
-            origin="recordings",
-            source=f"file:{name}",
-            tools=server.tools,
-            title=name,
-        )
-        for name, server in sorted(recorded.items())
-    ]
-
-
 async def _play(
     entry: ServerEntry,
     listed: ListedServer,
     sequences: Sequence[Sequence[Call]],
     timeout_seconds: float,
     tell: Tell,
-) -> _Played:
+) -> Played:
     assert listed.card is not None
-    played = _Played()
+    played = Played()
     for at, calls in enumerate(sequences):
         answers: list[Answer | None] = []
         with _fresh_folder() as folder:
@@ -146,59 +125,3 @@ async def _play(
         played.sequences.append((calls, answers))
         tell(at + 1, len(sequences))
     return played
-
-
-def _world(spec: ServiceSpec, made: MadeService, start: Start, server: str) -> World:
-    """The compiled service, empty but for what the server has at its start."""
-    blueprint = made.admission.blueprint
-    tables: dict[str, FrozenDict[str, JsonObject]] = {}
-    for table, rows in start.items():
-        if table not in blueprint.entities:
-            raise SpecError(
-                f"start.{server}.{table}: the compiled service has no such table; it has "
-                f"{', '.join(sorted(blueprint.entities))}"
-            )
-        like = next(iter(made.seed.tables.get(table, FrozenDict()).values()), FrozenDict())
-        key = blueprint.entities[table].key
-        whole = [FrozenDict({**like, **row}) for row in rows]
-        tables[table] = FrozenDict({str(row.get(key)): row for row in whole})
-    seed = SeedData(service=spec.service, tables=FrozenDict(tables))
-    try:
-        return build_service_world(spec, blueprint, seed, _NOW)
-    except SynthesisError as error:
-        raise SpecError(f"start.{server}: {error}") from None
-
-
-def _judge(
-    listed: ListedServer, made: MadeService, world: World, played: _Played
-) -> ServiceFidelity:
-    assert listed.spec is not None
-    assert listed.card is not None
-    blueprint = made.admission.blueprint
-    offered = frozenset(name for name, tool in blueprint.tools.items() if not tool.simulated)
-    unoffered = {
-        name: f"quarantined: {item.detail}" for name, item in blueprint.quarantined.items()
-    }
-    unoffered |= {
-        name: "simulated: it claims nothing" for name in blueprint.tools if name not in offered
-    }
-    writers = frozenset(
-        name
-        for name in listed.spec.tools
-        if (blueprint.tools[name].functional if name in offered else made.readings[name].functional)
-        is FunctionalClass.WRITE
-    )
-    kept, remarks = [], list(played.remarks)
-    for at, (calls, answers) in enumerate(played.sequences):
-        exchanges = exchanges_of(world, listed.card, offered, at + 1, calls, answers)
-        part, why = comparable(exchanges, writers, offered)
-        kept.append(part)
-        if why:
-            remarks.append(why)
-    return ServiceFidelity(
-        service=listed.spec.service,
-        tools=compare(offered, unoffered, writers, kept),
-        num_sequences=len(kept),
-        num_calls=sum(map(len, kept)),
-        remarks=tuple(remarks),
-    )

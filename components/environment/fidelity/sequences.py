@@ -14,8 +14,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from components.environment.fidelity.records import Call
 from components.environment.reading.records import Role, ToolReading
+from components.environment.recorded.records import Call
 from components.environment.seeds.sample_values import SchemaSampler
 from components.records.base import to_json
 from components.records.blueprint import Blueprint, Effect, FunctionalClass, Operation

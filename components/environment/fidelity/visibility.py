@@ -8,16 +8,11 @@ and is left out.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from components.environment.fidelity.exchanges import Exchange
-
-_SHORTEST_TEXT = 3
-_SMALLEST_NUMBER = 100
-"""Shorter values stand in an answer by chance."""
+from components.environment.recorded.values import Shown, named_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +63,14 @@ def sightings_of(exchanges: Sequence[Exchange], writers: frozenset[str]) -> Iter
             continue
         if exchange.tool in writers:
             newest = exchange
-            written = {value: at for at, value in _values(exchange.arguments)}
+            written = {value: at for at, value in named_values(exchange.arguments)}
             known |= written.keys() & last.keys()
             last |= {value: (at, exchange) for value, at in written.items()}
             continue
         if not exchange.is_readable:
             continue
-        named = [value for _, value in _values(exchange.arguments)]
-        real, compiled = _Shown(exchange.real_body), _Shown(exchange.compiled_body)
+        named = [value for _, value in named_values(exchange.arguments)]
+        real, compiled = Shown(exchange.real_body), Shown(exchange.compiled_body)
         for value, (at, writer) in last.items():
             if any(value in text or text in value for text in named):
                 continue
@@ -105,56 +100,3 @@ def counted(sightings: Sequence[Sighting]) -> Iterator[tuple[str, Sighting, bool
         yield item.reader.tool, item, not item.agrees and (is_left or not is_read_clear)
         if item.between is not None and is_both_clear and not item.agrees:
             yield item.between.tool, item, True
-
-
-def _values(arguments: Any, at: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (name of the argument, value) of what would be known again; references are none."""
-    if isinstance(arguments, Mapping):
-        for name, item in arguments.items():
-            yield from _values(item, f"{at}.{name}")
-    elif isinstance(arguments, (list, tuple)):
-        for item in arguments:
-            yield from _values(item, at)
-    elif isinstance(arguments, str):
-        text = arguments.strip()
-        if len(text) >= _SHORTEST_TEXT and not re.match(r"\$\d", text):
-            yield at, text
-    elif (
-        isinstance(arguments, (int, float))
-        and not isinstance(arguments, bool)
-        and abs(arguments) >= _SMALLEST_NUMBER
-    ):
-        yield at, _number(arguments)
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
-
-
-class _Shown:
-    """What an answer shows: texts, names and numbers."""
-
-    def __init__(self, body: Any) -> None:
-        self._texts: list[str] = []
-        self._read(body)
-
-    def __contains__(self, value: str) -> bool:
-        pattern = None
-        if value.replace(".", "").lstrip("-").isdigit():
-            pattern = re.compile(rf"(?<![\d.]){re.escape(value)}(?![\d])")
-        return any(
-            value in text if pattern is None else pattern.search(text) is not None
-            for text in self._texts
-        )
-
-    def _read(self, value: Any) -> None:
-        if isinstance(value, Mapping):
-            self._texts += [str(name) for name in value]
-            value = list(value.values())
-        if isinstance(value, (list, tuple)):
-            for item in value:
-                self._read(item)
-        elif isinstance(value, str):
-            self._texts.append(value)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            self._texts.append(_number(value))

@@ -100,7 +100,7 @@ def _plain_laws(
         key = blueprint.entities[tool.entity].key
         columns = Columns(tool.entity, key, prober.shape(tool.entity)[1])
         is_list = tool.operation in (Operation.LIST, Operation.SEARCH) or tool.query is not None
-        if is_documented(spec) or spec.output_schema is not None:
+        if is_documented(spec) or spec.lists_output:
             if is_list:
                 ReadLaws(prober, name, columns, results).judge_totals()
             continue

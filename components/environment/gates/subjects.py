@@ -26,7 +26,7 @@ def judge_subjects(
         promise = promises[name]
         if not tables or name in prober.failed():
             continue
-        if prober.spec.tools[name].output_schema is not None:
+        if prober.spec.tools[name].lists_output:
             continue  # it says itself what it shows
         scores = {table: _spoken_of(promise, table) for table in prober.tables}
         own = max(scores[table] for table in tables)

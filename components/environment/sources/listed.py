@@ -68,6 +68,8 @@ class ListedServer:
     """What was changed in the others."""
     card: ServiceCard | None = None
     """None without a spec, or where the caller gave no date."""
+    redactor: Redactor = field(default_factory=lambda: Redactor(()), repr=False)
+    """Removes the values that the server was started with."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -111,6 +113,7 @@ def _listed(server: RawListing, service: str, date: str | None) -> ListedServer:
         quarantined=listing.quarantined,
         mended=listing.mended,
         card=None if date is None else _card(server, listing, date),
+        redactor=server.redactor,
     )
 
 

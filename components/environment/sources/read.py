@@ -35,6 +35,7 @@ async def read_sources(
     home: Path | None = None,
     platform: str = sys.platform,
     environment: Mapping[str, str] | None = None,
+    spare: Sequence[RawListing] = (),
 ) -> tuple[ListedServer, ...]:
     """Read every source of a configuration.
 
@@ -48,6 +49,7 @@ async def read_sources(
         home: home folder that `discover` looks into; None: this user's.
         platform: as `sys.platform` has it.
         environment: where `discover` finds the folders of settings; None: this process's.
+        spare: listings that are taken where no source has a server of that name.
 
     Raises:
         SpecError: a file of a source cannot be read, or names a server that is not there; it names
@@ -76,7 +78,8 @@ async def read_sources(
             servers += await list_entries(part[0], timeout_seconds, part[1])
         else:
             servers += part
-    return make_specs(servers, date)
+    names = {server.name for server in servers}
+    return make_specs([*servers, *(item for item in spare if item.name not in names)], date)
 
 
 def _saved(source: ToolsListSource | JsonlSource) -> list[RawListing]:

@@ -8,12 +8,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from components.environment.fidelity.answers import body_of, error_kinds, is_error
 from components.environment.fidelity.document import read_measurement
-from components.environment.fidelity.records import Answer
-from components.environment.fidelity.references import Unresolved, resolved
 from components.environment.fidelity.sequences import generated_sequences
 from components.environment.fidelity.shapes import shape_difference
+from components.environment.recorded.answers import body_of, error_kinds, is_error
+from components.environment.recorded.records import Answer
+from components.environment.recorded.references import Unresolved, resolved
 from components.environment.sources.listing import spec_from_listing
 from components.environment.synthesis import make_service
 from components.errors import SpecError

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from components.environment.fidelity.document import read_measurement
-from components.environment.fidelity.records import Verdict
+from components.environment.fidelity.records import ToolFidelity, Verdict
 from components.environment.fidelity.run import measure
 from components.errors import SpecError
 from tests.environment.fidelity.shelf import LIFE, measured, shelf, tools_of, unfaithful, written
@@ -235,3 +236,40 @@ async def test_bad_recordings_are_one_line(tmp_path: Path, lines: str, says: str
 
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def shown_shapes(tools: Mapping[str, ToolFidelity]) -> dict[str, tuple[int, int]]:
+    return {name: (tool.shape.agreed, tool.shape.of) for name, tool in tools.items()}
+
+
+async def test_a_taught_service_is_compared_in_sequences_that_it_did_not_learn_from(
+    tmp_path: Path,
+) -> None:
+    sequences = {"shelf": [LIFE, LIFE]}
+    path = written(
+        tmp_path, mcpServers={"shelf": shelf("shape")}, sequences=sequences, learn="others"
+    )
+
+    report = await measured(path)
+
+    alone = shown_shapes(report.services["shelf"].tools)
+    taught = shown_shapes(report.taught["shelf"].tools)
+    assert all(agreed < of for agreed, of in alone.values())
+    assert all(agreed == of > 0 for agreed, of in taught.values())
+
+
+async def test_the_only_sequence_teaches_nothing(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        mcpServers={"shelf": shelf("shape")},
+        sequences={"shelf": LIFE},
+        learn="others",
+        record="answers.jsonl",
+    )
+
+    alone = await measured(path)
+    other = await measured(written(tmp_path, recordings="answers.jsonl", learn="answers.jsonl"))
+
+    assert alone.taught == alone.services
+    assert other.services == alone.services
+    assert other.taught != other.services

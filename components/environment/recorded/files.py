@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from components.durable import write_atomic
-from components.environment.fidelity.records import Answer, Call, RecordedCall
+from components.environment.recorded.records import Answer, Call, RecordedCall
 from components.environment.sources.documents import first_problem, json_problem, read_lines
 from components.errors import SpecError
 from components.records.base import to_json

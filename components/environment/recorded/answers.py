@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.fidelity.records import Answer
+from components.environment.recorded.records import Answer
 from components.records.calls import ErrorCode
 from components.records.frozen import freeze
 
