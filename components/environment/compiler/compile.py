@@ -20,6 +20,7 @@ from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.told import add_told_columns
+from components.environment.compiler.upserts import as_makers
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
 from components.environment.names import singular, tokens
@@ -61,7 +62,8 @@ def compile_spec(
     readings = read_spec(spec) if readings is None else readings
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
-    tools = {name: told_by_output(tool, tools) for name, tool in settings_as_values(tools).items()}
+    tools = as_makers(settings_as_values(tools))
+    tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     spoken = spoken_words(spec)
     tables = find_tables(stores, spoken)

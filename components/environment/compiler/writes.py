@@ -22,6 +22,7 @@ from components.environment.compiler.rows import (
     shown_rows,
 )
 from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
+from components.environment.compiler.upserts import told_of, upserted
 from components.environment.names import plural, singular, snake, tokens
 from components.environment.params import Param
 from components.environment.reading.records import Role
@@ -92,18 +93,22 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         each=None if batch is None else batch.ref,
         fields=FrozenDict(fields),
     )
+    make = upserted(make, tool, table, tool.data)
+    if make.on_conflict != "refuse":
+        checks.pop("is_new", None)
     if batch is None:
         content = Content(
             table=table,
             plain={table.noun: shown_row(table, "$make")},
             row="$make",
-            message=f"{table.noun} created",
+            message=f"{table.noun} {'created' if make.on_conflict == 'refuse' else 'saved'}",
         )
     else:
         plain = {plural(table.noun): shown_rows(table, "$make")}
         content = Content(table=table, plain=plain, rows="$make")
     blueprint = finished(tool, table, lookups, checks, {"make": make}, content, tables)
-    return blueprint, f"a new {table.noun} holds {', '.join(sorted(fields))}"
+    said = f"a new {table.noun} holds {', '.join(sorted(fields))}"
+    return blueprint, said if make.on_conflict == "refuse" else f"{said}; {told_of(make)}"
 
 
 def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, Any]:
