@@ -14,6 +14,7 @@ from components.environment.compiler.computes import compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
 from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
 from components.environment.compiler.reads import compile_read
+from components.environment.compiler.renames import with_names
 from components.environment.compiler.rows import add_output_columns, told_by_output
 from components.environment.compiler.seeding import seed_rows
 from components.environment.compiler.simulates import simulated_tool
@@ -62,7 +63,7 @@ def compile_spec(
     readings = read_spec(spec) if readings is None else readings
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
-    tools = as_makers(settings_as_values(tools))
+    tools = with_names(as_makers(settings_as_values(tools)))
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     spoken = spoken_words(spec)

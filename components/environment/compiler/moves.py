@@ -13,6 +13,7 @@ from typing import Any
 from components.environment.archetypes.records import Archetype
 from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import parent_link
+from components.environment.compiler.row_names import has_name, next_name
 from components.environment.compiler.rows import (
     Content,
     Picked,
@@ -31,10 +32,8 @@ from components.environment.compiler.writes import (
     create,
     element_column,
     finished,
-    has_name,
     named_rows,
     new_value,
-    next_name,
     stamps,
     stored,
 )
