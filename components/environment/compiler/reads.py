@@ -6,10 +6,10 @@ the reasons, never silently dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.environment.compiler.inputs import Input, Tool
+from components.environment.compiler.inputs import Input, Tool, words_of
 from components.environment.compiler.rows import (
     Content,
     answer_of,
@@ -100,6 +100,7 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
         item
         for item in tool.of(Role.VALUE, Role.STATE, Role.FROM, Role.TO)
         if item not in picked.inputs and len(item.path) == 1 and table.find(item.word) is None
+        if item not in _cuts(tool, table)
     ]
     row = with_children(table, tables, "$found")
     if echoed:
@@ -110,15 +111,59 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
             said.append(f"{item.param.name!r} is shown as given")
         row = whole
     content = Content(table=table, plain={table.noun: row}, row="$found")
+    result = answer_of(tool, content, tables)
+    cuts = _cuts(tool, table)
+    if cuts:
+        result = FrozenDict(_cut(result, table, cuts))
+        said += [f"{item.param.name!r} says how much of the text is shown" for item in cuts]
     blueprint = ToolBlueprint(
         operation=Operation.GET,
         functional=FunctionalClass.READ,
         entity=table.noun,
         difficulty=tool.reading.difficulty,
         lookups=FrozenDict({"found": lookup}),
-        result=answer_of(tool, content, tables),
+        result=result,
     )
     return blueprint, "; ".join(said)
+
+
+def _cuts(tool: Tool, table: Table) -> list[Input]:
+    """Return the inputs that say how many lines of a row's text a get shows."""
+    if _long_text(table) is None:
+        return []
+    words = words_of("first_lines") | words_of("last_lines")
+    numbers = [item for item in tool.inputs if item.kind in ("integer", "number")]
+    return [item for item in numbers if item.word in words and not item.is_list]
+
+
+def _long_text(table: Table) -> str | None:
+    return next(
+        (
+            name
+            for name, column in sorted(table.columns.items())
+            if snake(name) in words_of("long_texts") and column.body.type is FieldType.STRING
+        ),
+        None,
+    )
+
+
+def _cut(part: Any, table: Table, cuts: list[Input]) -> Any:
+    """Return an answer in which the row's text stands as far as the caller asks for it."""
+    whole = f"$found.{_long_text(table)}"
+    if isinstance(part, Mapping):
+        return {name: _cut(item, table, cuts) for name, item in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [_cut(item, table, cuts) for item in part]
+    if part == "$found":
+        return {name: _cut(f"$found.{name}", table, cuts) for name in table.shown}
+    if part != whole:
+        return part
+    text: Any = whole
+    for item in cuts:
+        lines = "@first_lines" if item.word in words_of("first_lines") else "@last_lines"
+        shown: Any = {"@coalesce": [whole, ""]} if text == whole else text
+        text = {"@if": [{"@is_null": item.ref}, text, {lines: [shown, item.ref]}]}
+    return text
 
 
 def _newest(tool: Tool, table: Table) -> Any:
