@@ -13,6 +13,7 @@ from components.environment.compiler.columns import add_archetype_columns, title
 from components.environment.compiler.computes import compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
 from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
+from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
 from components.environment.compiler.renames import with_names
 from components.environment.compiler.rows import add_output_columns, told_by_output
@@ -68,6 +69,7 @@ def compile_spec(
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     spoken = spoken_words(spec)
     tables = find_tables(stores, spoken)
+    settle_places(stores, tables)
     add_output_columns(stores, tables)
     add_state_columns(stores, tables)
     add_told_columns(stores, tables)

@@ -236,11 +236,29 @@ def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         functional=FunctionalClass.READ,
         entity=table.noun,
         difficulty=tool.reading.difficulty,
+        lookups=FrozenDict(_parents(tool, table, tables)),
         checks=FrozenDict({**checks, **more}),
         query=query,
         result=answer_of(tool, content, tables),
     )
     return blueprint, "; ".join(said) or f"all rows of {table.noun}"
+
+
+def _parents(tool: Tool, table: Table, tables: Tables) -> dict[str, Lookup]:
+    """Return what finds the rows that a list must be told the place of: of what is not there,
+    nothing is listed.
+    """
+    found: dict[str, Lookup] = {}
+    for item in tool.of(Role.PARENT):
+        noun = table.links.get(column_of(item, table) or "")
+        target = tables.get(noun or "")
+        if target is None or not target.is_made or item.is_list or not item.is_always_given:
+            continue
+        if fits(item, target.columns[target.names[0]].body.type):
+            place = None if target.key == target.names[0] else target.names[0]
+            lookup = Lookup(table=target.noun, field=place, equals=item.ref)
+            found[f"of_{item.word}"] = lookup
+    return found
 
 
 def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
@@ -256,6 +274,8 @@ def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
         elif item.role in (Role.IDENTIFIER, Role.PARENT, Role.REFERENCE, Role.VALUE, Role.STATE):
             column = column_of(item, table)
             condition = None if column is None else compared(item, column, table)
+            if column is not None and condition is not None and table.columns[column].is_asked:
+                condition = {"@or": [{"@is_null": f"$item.{column}"}, condition]}
             if column is None or condition is None:
                 yield "", None, f"{name!r} is compared with nothing"
             else:
