@@ -24,7 +24,7 @@ from components.environment.compiler.rows import (
 )
 from components.environment.compiler.table import ROW_KEY, Column, Table, Tables, Unclear
 from components.environment.names import plural, snake, tokens
-from components.environment.params import is_free_text
+from components.environment.params import is_free_text, properties_of
 from components.environment.reading.records import Role
 from components.records.blueprint import (
     Check,
@@ -111,6 +111,10 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
             said.append(f"{item.param.name!r} is shown as given")
         row = whole
     content = Content(table=table, plain={table.noun: row}, row="$found")
+    if _is_about(tool) and (text := _long_text(table)) is not None:
+        row = {name: f"$found.{name}" for name in table.shown if name != text}
+        content = Content(table=table, plain={table.noun: row})
+        said.append(f"{text!r} is not shown: it tells about the {table.noun}")
     result = answer_of(tool, content, tables)
     cuts = _cuts(tool, table)
     if cuts:
@@ -125,6 +129,16 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
         result=result,
     )
     return blueprint, "; ".join(said)
+
+
+def _is_about(tool: Tool) -> bool:
+    """True for a get whose name says that it tells of a row rather than shows what it holds, and
+    whose schema asks for one text.
+    """
+    output = tool.spec.output_schema
+    texts = properties_of(output, output) if output is not None else {}
+    is_text = len(texts) == 1 and all(param.type == "string" for param in texts.values())
+    return is_text and not words_of("about_it").isdisjoint(tokens(tool.name))
 
 
 def _cuts(tool: Tool, table: Table) -> list[Input]:

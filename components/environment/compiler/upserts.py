@@ -46,9 +46,16 @@ def _as_maker(tool: Tool) -> Tool:
     is_change = tool.reading.operation is Operation.UPDATE
     names = [item for item in tool.of(Role.IDENTIFIER) if item.is_always_given]
     is_named = bool(names) and all(item.kind == "string" for item in names)
-    if not (is_change and is_named and tool.first(Role.BATCH) is None and _says(tool, "upserts")):
+    is_one = is_change and is_named and tool.first(Role.BATCH) is None
+    if not is_one or not (_says(tool, "upserts") or _flag(tool) is not None):
         return tool
     return replace(tool, reading=tool.reading.model_copy(update={"operation": Operation.CREATE}))
+
+
+def _flag(tool: Tool) -> Input | None:
+    """Return the input by which a caller allows that a row that is there is replaced, or None."""
+    flags = (item for item in tool.inputs if item.word in words_of("overwrite_flags"))
+    return next((item for item in flags if item.kind == "boolean"), None)
 
 
 def conflict_of(tool: Tool) -> Any:
@@ -63,14 +70,7 @@ def conflict_of(tool: Tool) -> Any:
             said = "replace"
         elif is_again:
             said = "replace" if hints.get("destructiveHint") is True else "keep"
-    flag = next(
-        (
-            item
-            for item in tool.inputs
-            if item.kind == "boolean" and item.word in words_of("overwrite_flags")
-        ),
-        None,
-    )
+    flag = _flag(tool)
     if flag is None or said != "refuse":
         return said
     return {"@if": [{"@eq": [flag.ref, True]}, "replace", "refuse"]}
