@@ -15,9 +15,10 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from components.environment.effects import Asked, Refusal
 from components.environment.expressions import ExpressionError
 from components.environment.reactions import event_of
-from components.environment.service import Asked, CompiledService, CompiledTool, Refusal
+from components.environment.service import CompiledService, CompiledTool
 from components.environment.state import WorldState, row_change, state_hash
 from components.environment.values import settle, valid_text
 from components.environment.world import World, make_row

@@ -17,6 +17,7 @@ from typing import Any
 from components.environment.pure import functions as pure
 from components.environment.simulation import draw_records
 from components.environment.state import MAX_ROW_BYTES, Table
+from components.environment.texts import first_lines, last_lines
 from components.environment.values import same as same
 from components.environment.values import settle, settle_number
 from components.records.frozen import FrozenDict, canonical_json
@@ -484,6 +485,8 @@ _FIXED: dict[str, Callable[[Any, Any], Any]] = {
     "@hours_after": _hours_after,
     "@part_before": lambda text, mark: text.partition(mark)[0],
     "@part_after": lambda text, mark: text.partition(mark)[2],
+    "@first_lines": first_lines,
+    "@last_lines": last_lines,
     "@pick": _pick,
     "@merge": _merge,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from components.environment.effects import Asked, compile_new_row
 from components.environment.expressions import (
     Compiled,
     ExpressionError,
@@ -16,7 +17,7 @@ from components.environment.expressions import (
     tables_named,
 )
 from components.environment.identity import Same
-from components.environment.service import Asked, CompiledService, compile_new_row
+from components.environment.service import CompiledService
 from components.environment.state import Table, WorldState
 from components.records.base import to_json
 from components.records.blueprint import EntityBlueprint

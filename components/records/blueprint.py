@@ -98,7 +98,9 @@ class EntityBlueprint(Record):
     prefix: str = "row"
     """Prefix of generated ids (`tkt` gives `tkt_7f3a91`)."""
     generated_key: bool = True
-    """False when the caller gives the key itself (a path, an e-mail address)."""
+    """False when the caller always gives the key itself (a path, an e-mail address); True: it is
+    made where none is given.
+    """
     title_field: str | None = None
     """Field that a person would call the row by (subject, name)."""
     fields: FrozenDict[str, FieldBlueprint]
@@ -142,6 +144,14 @@ class Effect(Record):
     """update and delete of many: expression over `$item` that selects rows."""
     each: Expr = None
     """create only: a list; one row per element, bound as `$element`."""
+    on_conflict: Expr = "refuse"
+    """create only: what becomes of a row that is there already.
+
+    An expression that gives `refuse` (the answer is `conflict`), `keep` (the row stays as it is) or
+    `replace` (it takes the values of `fields`, in which `$item` is that row, null where it is new).
+    """
+    names: tuple[str, ...] = ()
+    """create only: fields that together say which row is there already; none: the table's key."""
     when: Expr = True
     """The effect happens only when this holds."""
     fields: FrozenDict[str, Expr] = FrozenDict()

@@ -101,7 +101,7 @@ def _show_tool(
         page.line(f"takes {arguments or 'nothing'}")
     rows = [("finds", f"{key}: {_lookup_text(item)}") for key, item in sorted(tool.lookups.items())]
     rows += [("checks", _check_text(item)) for _key, item in sorted(tool.checks.items())]
-    rows += [("changes", _effect_text(item)) for _key, item in sorted(tool.effects.items())]
+    rows += [("changes", effect_text(item)) for _key, item in sorted(tool.effects.items())]
     if tool.query is not None:
         where = [expression_text(item) for _key, item in sorted(tool.query.where.items())]
         order = f", by {tool.query.sort_by}" if tool.query.sort_by else ""
@@ -136,7 +136,8 @@ def _check_text(check: Check) -> str:
     return f"{expression_text(check.holds)}, else {check.code.value}: {check.message}"
 
 
-def _effect_text(effect: Effect) -> str:
+def effect_text(effect: Effect) -> str:
+    """Return one effect in words."""
     fields = ", ".join(
         f"{field} = {expression_text(value)}" for field, value in sorted(effect.fields.items())
     )
@@ -147,6 +148,11 @@ def _effect_text(effect: Effect) -> str:
         what += f" where {expression_text(effect.where)}"
     if effect.each is not None:
         what += f" for each of {expression_text(effect.each)}"
+    if effect.on_conflict != "refuse":
+        named = " and ".join(effect.names) or "key"
+        becomes = effect.on_conflict
+        becomes = becomes if isinstance(becomes, str) else expression_text(becomes)
+        what += f", one of that {named} there already: {becomes}"
     if effect.when is not True:
         what += f" when {expression_text(effect.when)}"
     return f"{what}: {fields}" if fields else what

@@ -12,9 +12,10 @@ from typing import Any
 
 from components.environment.author.records import Tally, WrittenTest
 from components.environment.author.trials import try_test
+from components.environment.effects import Refusal
 from components.environment.gates.probe import Prober, offered
 from components.environment.gates.run import quarantine, run_gates
-from components.environment.service import Answer, CompiledTool, Refusal
+from components.environment.service import Answer, CompiledTool
 from components.environment.state import Table
 from components.environment.world import World
 from components.errors import SynthesisError, boundary

@@ -14,13 +14,16 @@ from components.environment.compiler.computes import compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
 from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
 from components.environment.compiler.observed import add_observed_columns
+from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
+from components.environment.compiler.renames import with_names
 from components.environment.compiler.rows import add_output_columns, told_by_output
 from components.environment.compiler.seeding import seed_rows
 from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.told import add_told_columns
+from components.environment.compiler.upserts import as_makers
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
 from components.environment.names import singular, tokens
@@ -62,10 +65,12 @@ def compile_spec(
     readings = read_spec(spec) if readings is None else readings
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
-    tools = {name: told_by_output(tool, tools) for name, tool in settings_as_values(tools).items()}
+    tools = with_names(as_makers(settings_as_values(tools)))
+    tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     spoken = spoken_words(spec)
     tables = find_tables(stores, spoken)
+    settle_places(stores, tables)
     add_output_columns(stores, tables)
     add_observed_columns(stores, tables)
     add_state_columns(stores, tables)

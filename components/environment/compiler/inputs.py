@@ -50,6 +50,8 @@ class Input:
     role: Role
     path: tuple[str, ...]
     """Names from the arguments down to it."""
+    called: str = ""
+    """What other tools call what it gives, in snake_case; empty: its own name."""
 
     @property
     def ref(self) -> str:
@@ -71,7 +73,7 @@ class Input:
     @property
     def word(self) -> str:
         """Name in snake_case."""
-        return self.param.word
+        return self.called or self.param.word
 
     @property
     def kind(self) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 
 from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import SAID
+from components.environment.compiler.renames import is_copy
 from components.environment.compiler.table import (
     NAMES_ITS_ROW,
     OLD,
@@ -24,7 +25,7 @@ from components.environment.compiler.table import (
 )
 from components.environment.examples import examples_of
 from components.environment.names import is_id_of, singular, snake, strip_noun
-from components.environment.params import Param, singular_word
+from components.environment.params import singular_word
 from components.environment.reading.records import Role
 from components.records.blueprint import (
     FieldBlueprint,
@@ -112,6 +113,8 @@ def _key_name(item: Input, table: Table) -> str:
         return "id"
     if item.is_list:
         return singular(strip_noun(word, table.noun))
+    if item.called:
+        return item.called
     plain = strip_noun(word, table.noun)
     for start in OLD:
         plain = plain.removeprefix(start) or plain
@@ -147,14 +150,17 @@ def _gives(tool: Tool, table: Table, name: str) -> bool:
     batch = tool.first(Role.BATCH)
     params = item_inputs(batch) if batch is not None else {}
     always = [param for param in params.values() if param.is_required and not param.is_nullable]
-    always += [item.param for item in tool.data if item.is_always_given]
-    return any(_means(param, table, name) and param.type == "string" for param in always)
+    texts = [param.word for param in always if param.type == "string"]
+    texts += [i.word for i in tool.data if i.is_always_given and i.param.type == "string"]
+    if is_copy(tool):  # its other names are of the row that is copied
+        texts = [word for word in texts if word.startswith(RENAMES)]
+    return any(_means(word.removeprefix("new_"), table, name) for word in texts)
 
 
-def _means(param: Param, table: Table, name: str) -> bool:
+def _means(word: str, table: Table, name: str) -> bool:
     if name == "id":
-        return is_id_of(param.word, table.noun)
-    return snake(name) in (param.word, strip_noun(param.word, table.noun))
+        return is_id_of(word, table.noun)
+    return snake(name) in (word, strip_noun(word, table.noun))
 
 
 def _own(table: Table, name: str, kind: str, key_kind: KeyKind, item: Input | None = None) -> None:

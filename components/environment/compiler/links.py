@@ -44,6 +44,8 @@ def _target(name: str, column: Column, table: Table, tables: Tables) -> Table | 
         if other is table and not word.startswith("parent_"):
             continue
         last = noun.rpartition("_")[2]
+        if word in (noun, last) and _is_a_part(word, other):
+            continue
         own = other.columns[other.names[0]].body.type
         is_number = own in (FieldType.INTEGER, FieldType.NUMBER)
         fits = is_number == (column.body.type is not FieldType.STRING)
@@ -55,6 +57,13 @@ def _target(name: str, column: Column, table: Table, tables: Tables) -> Table | 
         if fits and _speaks_of(column.description, other):
             return other
     return None
+
+
+def _is_a_part(word: str, other: Table) -> bool:
+    """True where rows of a table hold a value of the table's own noun beside their name: a `range`
+    that a range's sheet holds is no row of ranges.
+    """
+    return any(snake(name) == word and name not in other.names for name in other.columns)
 
 
 def _speaks_of(description: str, other: Table) -> bool:

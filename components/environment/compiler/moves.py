@@ -13,6 +13,7 @@ from typing import Any
 from components.environment.archetypes.records import Archetype
 from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import parent_link
+from components.environment.compiler.row_names import has_name, next_name
 from components.environment.compiler.rows import (
     Content,
     Picked,
@@ -25,15 +26,14 @@ from components.environment.compiler.rows import (
     shown_rows,
 )
 from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
+from components.environment.compiler.upserts import told_of, upserted
 from components.environment.compiler.writes import (
     change,
     create,
     element_column,
     finished,
-    has_name,
     named_rows,
     new_value,
-    next_name,
     stamps,
     stored,
 )
@@ -204,7 +204,8 @@ def _append(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
         raise Unclear(f"no argument says which {parent.noun}")
     skip = tuple(picked.inputs)
     fields = stored(tool, table)
-    for name in (link, table.names[0] if table.kind is KeyKind.GENERATED else link):
+    is_named = table.kind is not KeyKind.GENERATED or table.names[0] in stored(tool, table, skip)
+    for name in (link, link if is_named else table.names[0]):
         fields.pop(name, None)
     lookups, checks = named_rows(tool, table, tables, skip)
     lookups = {name: item for name, item in lookups.items() if item.table != parent.noun}
@@ -241,12 +242,14 @@ def _append(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
         fields = {name: next_name(table, name) for name in table.names} | fields
     fields = {**stamps(table, is_new=True), **fields, link: key_expression(parent, "$parent")}
     make = Effect(action="create", table=table.noun, each=each, fields=FrozenDict(fields))
+    make = upserted(make, tool, table, tool.data)
     shown = {table.noun: shown_row(table, "$make")}
     content = Content(table=table, plain=shown, row="$make", message=f"{table.noun} added")
     if each is not None:
         content = Content(table=table, plain={table.noun: shown_rows(table, "$make")}, rows="$make")
     blueprint = finished(tool, table, lookups, checks, {"make": make}, content, tables)
-    return blueprint, f"{article(table.noun)} is added to the {parent.noun}"
+    said = f"{article(table.noun)} is added to the {parent.noun}"
+    return blueprint, said if make.on_conflict == "refuse" else f"{said}; {told_of(make)}"
 
 
 def list_of(parent: Table, table: Table) -> str | None:

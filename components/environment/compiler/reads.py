@@ -6,10 +6,10 @@ the reasons, never silently dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.environment.compiler.inputs import Input, Tool
+from components.environment.compiler.inputs import Input, Tool, words_of
 from components.environment.compiler.rows import (
     Content,
     answer_of,
@@ -24,7 +24,7 @@ from components.environment.compiler.rows import (
 )
 from components.environment.compiler.table import ROW_KEY, Column, Table, Tables, Unclear
 from components.environment.names import plural, snake, tokens
-from components.environment.params import is_free_text
+from components.environment.params import is_free_text, properties_of
 from components.environment.reading.records import Role
 from components.records.blueprint import (
     Check,
@@ -100,6 +100,7 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
         item
         for item in tool.of(Role.VALUE, Role.STATE, Role.FROM, Role.TO)
         if item not in picked.inputs and len(item.path) == 1 and table.find(item.word) is None
+        if item not in _cuts(tool, table)
     ]
     row = with_children(table, tables, "$found")
     if echoed:
@@ -110,15 +111,73 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
             said.append(f"{item.param.name!r} is shown as given")
         row = whole
     content = Content(table=table, plain={table.noun: row}, row="$found")
+    if _is_about(tool) and (text := _long_text(table)) is not None:
+        row = {name: f"$found.{name}" for name in table.shown if name != text}
+        content = Content(table=table, plain={table.noun: row})
+        said.append(f"{text!r} is not shown: it tells about the {table.noun}")
+    result = answer_of(tool, content, tables)
+    cuts = _cuts(tool, table)
+    if cuts:
+        result = FrozenDict(_cut(result, table, cuts))
+        said += [f"{item.param.name!r} says how much of the text is shown" for item in cuts]
     blueprint = ToolBlueprint(
         operation=Operation.GET,
         functional=FunctionalClass.READ,
         entity=table.noun,
         difficulty=tool.reading.difficulty,
         lookups=FrozenDict({"found": lookup}),
-        result=answer_of(tool, content, tables),
+        result=result,
     )
     return blueprint, "; ".join(said)
+
+
+def _is_about(tool: Tool) -> bool:
+    """True for a get whose name says that it tells of a row rather than shows what it holds, and
+    whose schema asks for one text.
+    """
+    output = tool.spec.output_schema
+    texts = properties_of(output, output) if output is not None else {}
+    is_text = len(texts) == 1 and all(param.type == "string" for param in texts.values())
+    return is_text and not words_of("about_it").isdisjoint(tokens(tool.name))
+
+
+def _cuts(tool: Tool, table: Table) -> list[Input]:
+    """Return the inputs that say how many lines of a row's text a get shows."""
+    if _long_text(table) is None:
+        return []
+    words = words_of("first_lines") | words_of("last_lines")
+    numbers = [item for item in tool.inputs if item.kind in ("integer", "number")]
+    return [item for item in numbers if item.word in words and not item.is_list]
+
+
+def _long_text(table: Table) -> str | None:
+    return next(
+        (
+            name
+            for name, column in sorted(table.columns.items())
+            if snake(name) in words_of("long_texts") and column.body.type is FieldType.STRING
+        ),
+        None,
+    )
+
+
+def _cut(part: Any, table: Table, cuts: list[Input]) -> Any:
+    """Return an answer in which the row's text stands as far as the caller asks for it."""
+    whole = f"$found.{_long_text(table)}"
+    if isinstance(part, Mapping):
+        return {name: _cut(item, table, cuts) for name, item in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [_cut(item, table, cuts) for item in part]
+    if part == "$found":
+        return {name: _cut(f"$found.{name}", table, cuts) for name in table.shown}
+    if part != whole:
+        return part
+    text: Any = whole
+    for item in cuts:
+        lines = "@first_lines" if item.word in words_of("first_lines") else "@last_lines"
+        shown: Any = {"@coalesce": [whole, ""]} if text == whole else text
+        text = {"@if": [{"@is_null": item.ref}, text, {lines: [shown, item.ref]}]}
+    return text
 
 
 def _newest(tool: Tool, table: Table) -> Any:
@@ -191,11 +250,29 @@ def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         functional=FunctionalClass.READ,
         entity=table.noun,
         difficulty=tool.reading.difficulty,
+        lookups=FrozenDict(_parents(tool, table, tables)),
         checks=FrozenDict({**checks, **more}),
         query=query,
         result=answer_of(tool, content, tables),
     )
     return blueprint, "; ".join(said) or f"all rows of {table.noun}"
+
+
+def _parents(tool: Tool, table: Table, tables: Tables) -> dict[str, Lookup]:
+    """Return what finds the rows that a list must be told the place of: of what is not there,
+    nothing is listed.
+    """
+    found: dict[str, Lookup] = {}
+    for item in tool.of(Role.PARENT):
+        noun = table.links.get(column_of(item, table) or "")
+        target = tables.get(noun or "")
+        if target is None or not target.is_made or item.is_list or not item.is_always_given:
+            continue
+        if fits(item, target.columns[target.names[0]].body.type):
+            place = None if target.key == target.names[0] else target.names[0]
+            lookup = Lookup(table=target.noun, field=place, equals=item.ref)
+            found[f"of_{item.word}"] = lookup
+    return found
 
 
 def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
@@ -211,6 +288,8 @@ def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
         elif item.role in (Role.IDENTIFIER, Role.PARENT, Role.REFERENCE, Role.VALUE, Role.STATE):
             column = column_of(item, table)
             condition = None if column is None else compared(item, column, table)
+            if column is not None and condition is not None and table.columns[column].is_asked:
+                condition = {"@or": [{"@is_null": f"$item.{column}"}, condition]}
             if column is None or condition is None:
                 yield "", None, f"{name!r} is compared with nothing"
             else:

@@ -260,6 +260,7 @@ def _field(column: Column, table: Table) -> FieldShape:
         word = snake(column.name).replace("_", "-")
         meaning = "choice:" + "|".join(f"{word}-{number}" for number in range(1, _KINDS + 1))
     is_known = column.name in table.names or column.name in table.links or column.body.generated
+    is_known |= column.is_asked
     nullable = column.body.nullable and not is_known
     return FieldShape(type=kind, meaning=meaning, nullable=nullable)
 

@@ -82,6 +82,8 @@ class Column:
     """What put it there, for `show`."""
     description: str = ""
     """As its parameter has it."""
+    is_asked: bool = False
+    """Reads must be told its value and no write sets it: rows that lack it are shown as well."""
     examples: tuple[str | int | float, ...] = ()
     """Values that its parameter is said to take."""
 
@@ -103,6 +105,8 @@ class Table:
     """Noun of the table that rows are added to; empty when there is none."""
     relates: bool = False
     """Its rows relate others, and go with them."""
+    is_made: bool = False
+    """Some tool makes its rows."""
     is_single: bool = False
     """Holds one row: nothing names a row or lists them."""
 

@@ -10,6 +10,15 @@ from typing import Any
 
 from components.environment.compiler.inputs import NO_DATA, Input, Tool, item_inputs
 from components.environment.compiler.links import parent_link
+from components.environment.compiler.row_names import (
+    has_name,
+    is_copied,
+    is_free,
+    is_new,
+    next_name,
+    origin_of,
+    titles_of,
+)
 from components.environment.compiler.rows import (
     Content,
     answer_of,
@@ -22,6 +31,7 @@ from components.environment.compiler.rows import (
     shown_rows,
 )
 from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
+from components.environment.compiler.upserts import told_of, upserted
 from components.environment.names import plural, singular, snake, tokens
 from components.environment.params import Param
 from components.environment.reading.records import Role
@@ -59,7 +69,9 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     """Return the blueprint of a tool that makes rows."""
     batch = tool.first(Role.BATCH)
     items = item_inputs(batch) if batch is not None else {}
-    fields = stored(tool, table)
+    origin = origin_of(tool, table)
+    skip = () if origin is None else tuple(origin.inputs)
+    fields = stored(tool, table, skip)
     if batch is not None and items:
         fields |= {
             column: f"$element.{name}"
@@ -71,11 +83,16 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         if column is None:
             raise Unclear(f"nothing says what each of {batch.param.name!r} holds")
         fields[column] = "$element"
-    if not fields:
+    if not fields and origin is None:
         raise Unclear(f"it takes nothing that a new {table.noun} could hold")
-    lookups, checks = named_rows(tool, table, tables)
+    lookups, checks = named_rows(tool, table, tables, skip)
     if batch is None:
-        checks |= _unique(tool, table) | has_name(tool, table)
+        checks |= is_new(tool, table, skip) | has_name(tool, table)
+    if origin is not None:
+        lookups["origin"] = origin.lookup()
+        fields = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)} | (
+            fields
+        )
     fields = {**stamps(table, is_new=True), **fields}
     if table.kind is KeyKind.NATURAL:
         fields = {name: next_name(table, name) for name in table.names} | fields
@@ -92,18 +109,22 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         each=None if batch is None else batch.ref,
         fields=FrozenDict(fields),
     )
+    make = upserted(make, tool, table, tool.data)
+    if make.on_conflict != "refuse":
+        checks.pop("is_new", None)
     if batch is None:
         content = Content(
             table=table,
             plain={table.noun: shown_row(table, "$make")},
             row="$make",
-            message=f"{table.noun} created",
+            message=f"{table.noun} {'created' if make.on_conflict == 'refuse' else 'saved'}",
         )
     else:
         plain = {plural(table.noun): shown_rows(table, "$make")}
         content = Content(table=table, plain=plain, rows="$make")
     blueprint = finished(tool, table, lookups, checks, {"make": make}, content, tables)
-    return blueprint, f"a new {table.noun} holds {', '.join(sorted(fields))}"
+    said = f"a new {table.noun} holds {', '.join(sorted(fields))}"
+    return blueprint, said if make.on_conflict == "refuse" else f"{said}; {told_of(make)}"
 
 
 def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, Any]:
@@ -120,29 +141,8 @@ def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, 
         if not item.is_always_given and default is not None:
             value = {"@coalesce": [item.ref, default]}
         found[column] = value
+        found |= dict.fromkeys(titles_of(item, table, column), value)
     return found
-
-
-def next_name(table: Table, name: str) -> Any:
-    """A name that the service makes itself, where the caller gives none."""
-    number = {"@add": [{"@count": {"table": table.noun}}, 1]}
-    if table.columns[name].body.type is FieldType.STRING:
-        return {"@concat": [f"{snake(table.noun)}-", number]}
-    return number
-
-
-def has_name(tool: Tool, table: Table) -> dict[str, Check]:
-    """The key that a caller gives to a new row may not be empty."""
-    item = next((item for item in tool.data if table.find(item.word) == table.key), None)
-    if table.kind is not KeyKind.GIVEN or item is None or item.is_list:
-        return {}
-    return {
-        "has_a_name": Check(
-            holds={"@ne": [item.ref, ""]},
-            code=ErrorCode.INVALID_ARGUMENTS,
-            message=f"{item.param.name} must not be empty",
-        )
-    }
 
 
 def _stores(item: Input, table: Table, column: str) -> bool:
@@ -224,28 +224,6 @@ def named_rows(
     return lookups, checks
 
 
-def _unique(tool: Tool, table: Table) -> dict[str, Check]:
-    """What names a row must be new, where the caller gives it and it is no key of the engine."""
-    if table.kind is not KeyKind.NATURAL:
-        return {}
-    given = {
-        column: item
-        for item in tool.data
-        if item.is_always_given and (column := table.find(item.word)) in table.names
-    }
-    if set(given) != set(table.names):
-        return {}
-    same = {"@and": [{"@eq": [f"$item.{name}", given[name].ref]} for name in sorted(given)]}
-    count = {"@count": {"table": table.noun, "where": same}}
-    return {
-        "is_new": Check(
-            holds={"@eq": [count, 0]},
-            code=ErrorCode.CONFLICT,
-            message=f"there is such a {table.noun} already",
-        )
-    }
-
-
 def _update(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
     batch = tool.first(Role.BATCH)
     if batch is not None:
@@ -260,9 +238,11 @@ def _update(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
         if column is None or column == table.key or not _stores(item, table, column):
             continue
         fields[column] = new_value(item, table.columns[column])
+        fields |= dict.fromkeys(titles_of(item, table, column), fields[column])
     if not fields:
         raise Unclear(f"nothing that it takes can be a new value of a {table.noun}")
     lookups, checks = named_rows(tool, table, tables, skip)
+    checks |= is_free(tool, table, skip)
     said = f"{', '.join(sorted(fields))} of the {table.noun} are set"
     return change(tool, picked, fields, lookups, checks, tables), said
 

@@ -21,6 +21,8 @@ from typing import Any
 from components.environment.names import singular, snake, tokens
 from components.records.spec import ServiceSpec, ToolSpec
 
+_TOLD = 400
+"""Characters of a description that are read."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z']*")
 _SENTENCE = re.compile(r"[.!?:](?=\s|$)|\n\s*\n|\n\s*(?=[A-Z][a-z]+:)")
 _LEAD = re.compile(r"^\s*(?:\[[^\]]*\]|\([^)]*\)|\W)*", re.ASCII)
@@ -187,6 +189,21 @@ def read_promise(tool: ToolSpec, prefix: str = "") -> Promise:
         spoken=frozenset(spoken),
         dependent=() if family in WRITES else _dependent(tool),
     )
+
+
+def may_meet_what_is_there(tool: ToolSpec) -> bool:
+    """True where a tool's words, or its hints, say that it takes a row that is there already for
+    its own: `create or update`, `overwrite`, a second call without further effect.
+    """
+    told = [word.lower() for word in _WORD.findall(tool.description[:_TOLD])]
+    said = [*tokens(tool.name), *told]
+    pairs = pairwise(said)
+    is_or = any(a in ("or", "completely") and b in words("or_changing") for a, b in pairs)
+    is_met = "already" in told and bool({"updated", "replaced", "overwritten"} & set(told))
+    is_again = tool.annotations.get("idempotentHint") is True
+    flags = {snake(name) for name in tool.input_schema.get("properties") or {}}
+    is_asked = any(set(flag.split("_")) & words("replacing") for flag in flags)
+    return is_again or is_or or is_met or is_asked or bool(words("replacing") & set(said))
 
 
 def _thing(sentence: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from components.environment.gates.bindings import bindings_of
 from components.environment.gates.probe import GATE_NOW, Prober, Seen, absent_value
-from components.environment.gates.promises import words
+from components.environment.gates.promises import may_meet_what_is_there, words
 from components.environment.gates.shown import (
     Columns,
     given_values,
@@ -76,6 +76,7 @@ class WriteLaws:
         lists = [item for _, item in given_values(arguments) if isinstance(item, tuple)]
         is_move = self._tool.operation in _MOVES and bool(arguments)
         is_new = self._tool.operation in (Operation.CREATE, Operation.APPEND)
+        is_new = is_new and not may_meet_what_is_there(self._prober.spec.tools[self._name])
         if not own and not lists and (is_move or is_new):
             self._fail("what is done is done", arguments, "a change, or an error", seen.told())
 

@@ -13,19 +13,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from components.environment.effects import Asked, Refusal
 from components.environment.entities import entity_model
 from components.environment.names import is_id_of, snake
 from components.environment.reading.read import read_spec
 from components.environment.reading.records import Role, ToolReading
 from components.environment.sandbox.workers import Workers, parsed
-from components.environment.service import (
-    Answer,
-    Asked,
-    CompiledService,
-    Refusal,
-    ToolFunction,
-    compile_service,
-)
+from components.environment.service import Answer, CompiledService, ToolFunction, compile_service
 from components.environment.state import Table
 from components.environment.values import settle, valid_text
 from components.errors import SynthesisError
