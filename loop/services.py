@@ -249,7 +249,14 @@ def _compiled(
     sources = sources_of(settings)
     if not sources:
         return []
-    listed = asyncio.run(read_sources(sources, settings.timeout_seconds, date=_NO_DATE))
+    listed = asyncio.run(
+        read_sources(
+            sources,
+            settings.timeout_seconds,
+            date=_NO_DATE,
+            progress=lambda n, of, running: console.progress("servers", n, of, note=running),
+        )
+    )
     if settings.allow_calls and settings.mcp_config is not None:
         path = Path(settings.mcp_config)
         for name in settings.allow_calls:

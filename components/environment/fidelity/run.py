@@ -30,9 +30,10 @@ from components.environment.fidelity.records import (
 )
 from components.environment.fidelity.sequences import generated_sequences
 from components.environment.sources.listed import ListedServer, RawListing, make_specs
+from components.environment.sources.live import list_entries
 from components.environment.sources.records import SourceKind
 from components.environment.sources.server_list import ServerEntry
-from components.environment.sources.servers import list_entries, open_server
+from components.environment.sources.servers import open_server
 from components.environment.synthesis import MadeService, make_service
 from components.environment.world import World, build_service_world
 from components.errors import SpecError, SynthesisError, ToolError
