@@ -96,6 +96,11 @@ class ServerProcess:
             tail = tail.partition("\n")[2]
         return last_words(tail)
 
+    def told_status(self) -> str:
+        """Return how it ended, as a part of a message; empty where it ended well or was ended."""
+        code = self._process.returncode
+        return f" with exit status {code}" if code is not None and code > 0 else ""
+
     async def stop(self) -> None:
         """End it and all that it started in its group."""
         if self._process.stdin is not None:

@@ -406,12 +406,18 @@ def _reason(
         return f"it could not be started ({error.strerror or type(error).__name__})"
     if isinstance(error, MCPError) and _is_closed(error):
         done = "answered" if is_call else "listed its tools"
-        return f"it ended before it had {done}{noise}{said}"
+        status = "" if link.process is None else link.process.told_status()
+        return f"it ended{status} before it had {done}{noise}{said}{_silence(link)}"
     if entry.url and not isinstance(error, MCPError):
         # The text of a transport's error quotes pieces of the address, credentials among them.
         return f"it could not be reached ({type(error).__name__}); check `url`"
     text = clean_line(redactor.text(str(error)))
     return f"{type(error).__name__}: {text}{noise}{said}"
+
+
+def _silence(link: _Link) -> str:
+    is_silent = link.process is not None and not link.process.last_words() and not link.tap.junk
+    return "; it said nothing of why: it may keep a log of its own" if is_silent else ""
 
 
 _ADVICE = {

@@ -53,7 +53,7 @@ async def test_each_fault_in_mid_listing_is_one_line_and_the_good_server_is_list
     found = await listed(tmp_path, {mode: bad(mode) for mode in modes})
 
     assert found["half"].error == (
-        "half: it ended before it had listed its tools; its last words: "
+        "half: it ended with exit status 1 before it had listed its tools; its last words: "
         '"Traceback: second page"; 1 tools were listed before'
     )
     assert found["nolist"].error.startswith("nolist: ")
@@ -87,13 +87,20 @@ async def test_a_server_that_wants_a_setting_is_told_in_its_own_words(tmp_path: 
         "usage": bad("usage"),
         "secret": bad("usage", env={"WANTED": "Error: s3cret-token is refused"}),
         "my-empty": bad("empty"),
+        "mute": {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]},
     }
 
     found = await listed(tmp_path, servers)
 
     usage = 'a line on its stdout was no protocol message: "usage: bad_server mcp"'
-    assert found["usage"].error == f"usage: it ended before it had listed its tools; {usage}"
+    assert found["usage"].error == (
+        f"usage: it ended with exit status 1 before it had listed its tools; {usage}"
+    )
     assert found["secret"].error.endswith(f'{usage}; its last words: "***"')
+    assert found["mute"].error == (
+        "mute: it ended with exit status 3 before it had listed its tools; it said nothing of why: "
+        "it may keep a log of its own"
+    )
     assert found["my-empty"].error == (
         "my-empty: the server lists no tools; it may want a setting first (`args` or `env`)"
     )

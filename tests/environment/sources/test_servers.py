@@ -97,7 +97,9 @@ async def test_each_broken_server_costs_one_line_and_the_others_go_on(tmp_path: 
 
     assert time.perf_counter() - started < 12
     assert found["hang"].error == "hang: no list of tools within 2 s"
-    assert found["crash"].error.startswith("crash: it ended before it had listed its tools")
+    assert found["crash"].error.startswith(
+        "crash: it ended with exit status 3 before it had listed its tools"
+    )
     assert "RuntimeError" in found["crash"].error
     assert "command was not found" in found["missing"].error
     assert found["off"].error == "off: disabled in the server list"
