@@ -44,7 +44,6 @@ def synthesize(
     progress(len(found), len(specs))
     missing = {key: spec for key, spec in zip(keys, specs, strict=True) if key not in found}
     for key, body in pool.as_done(COMPILE, NoShared(), missing.items()):
-        cache.put(key, body)
-        found[key] = CompiledSpec.model_validate(body)
+        found[key] = cache.put(key, body)
         progress(len(found), len(specs))
     return Synthesized(services=tuple(found[key] for key in keys), cached=cached)
