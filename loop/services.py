@@ -253,7 +253,13 @@ def _compiled(
     sources = sources_of(settings)
     if not sources and not settings.recordings:
         return []
-    read = read_taught(sources, settings.recordings, settings.timeout_seconds, date=_NO_DATE)
+    read = read_taught(
+        sources,
+        settings.recordings,
+        settings.timeout_seconds,
+        date=_NO_DATE,
+        progress=lambda n, of, running: console.progress("servers", n, of, note=running),
+    )
     listed = asyncio.run(read)
     if settings.allow_calls and settings.mcp_config is not None:
         path = Path(settings.mcp_config)

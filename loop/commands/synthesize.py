@@ -51,7 +51,13 @@ def main(config: SynthesizeConfig) -> None:
         )
     console = Console(sys.stderr)
     day = datetime.date.today().isoformat()
-    read = read_taught(sources, settings.recordings, settings.timeout_seconds, date=day)
+    read = read_taught(
+        sources,
+        settings.recordings,
+        settings.timeout_seconds,
+        date=day,
+        progress=lambda n, of, running: console.progress("servers", n, of, note=running),
+    )
     listed = asyncio.run(read)
     specs = [server.spec for server in listed if server.spec is not None]
     cache = open_compilations(config.runs_dir)
@@ -123,7 +129,8 @@ def _table(
     counts, num_admitted = [0, 0, 0, 0], 0
     for server in listed:
         if server.spec is None:
-            rows.append([server.name, "-", "-", "-", "-", "-", server.error])
+            why = server.error.removeprefix(f"{server.name}: ")
+            rows.append([server.name, "-", "-", "-", "-", "-", why])
             continue
         service = services[server.spec.service]
         found = None if authored is None else authored.get(server.spec.service)

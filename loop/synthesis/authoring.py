@@ -32,8 +32,13 @@ _SETTINGS = frozenset(
 """What of a configuration decides on the result, beside the server's source."""
 _STOPPED = {
     Stopped.BUDGET: "the budget is spent",
+    Stopped.WINDOW: "too long for the model's window",
     Stopped.ENDPOINT: "the endpoint gave no answer",
 }
+
+
+_ELSEWHERE = frozenset({Stopped.WINDOW, Stopped.ENDPOINT})
+"""Ends that another server behind the same address and name would not have: nothing is kept."""
 
 
 class AuthoredSpec(Record):
@@ -90,7 +95,7 @@ def author_services(
                 check_endpoint(config)
         authored = author_service(service.spec, service.blueprint, service.seed, config, recording)
         made = _admitted(service, authored)
-        if config.replay is None and authored.stopped is not Stopped.ENDPOINT:
+        if config.replay is None and authored.stopped not in _ELSEWHERE:
             kept.put(spent if authored.stopped else done, made)
         yield service, made
         if authored.stopped is Stopped.ENDPOINT:

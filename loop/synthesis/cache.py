@@ -34,14 +34,16 @@ class Kept(Generic[RecordT]):
         except (OSError, ValueError, ValidationError):
             return None  # whatever cannot be read is made anew
 
-    def put(self, key: str, record: RecordT | Any) -> None:
-        """Keep a record, or its JSON.
+    def put(self, key: str, record: RecordT | Any) -> RecordT:
+        """Keep a record, or its JSON, and return it as `get` will: with its keys in the file's
+        order, so that what is made of it does not depend on who made it first.
 
         Raises:
             LedgerError: the machine refuses.
         """
-        body = to_json(record) if isinstance(record, Record) else record
-        write_file(self._path(key), canonical_json(body), point="compiled")
+        body = canonical_json(to_json(record) if isinstance(record, Record) else record)
+        write_file(self._path(key), body, point="compiled")
+        return self._model.model_validate(orjson.loads(body))
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key[2:]}.json"

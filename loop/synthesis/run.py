@@ -44,8 +44,7 @@ def synthesize(
     progress(len(found), len(specs))
     missing = {key: spec for key, spec in zip(keys, specs, strict=True) if key not in found}
     for key, body in pool.as_done(COMPILE, NoShared(), missing.items()):
-        cache.put(key, body)
-        found[key] = CompiledSpec.model_validate(body)
+        found[key] = cache.put(key, body)
         own = compilation_key(found[key].spec)
         if own != key:  # some of what recordings taught was dropped
             cache.put(own, body)

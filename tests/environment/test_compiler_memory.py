@@ -15,8 +15,8 @@ import pytest
 from components.environment.compiler.compile import compile_spec
 from components.environment.engine import execute
 from components.environment.gates.run import admit_service
+from components.environment.sources.live import list_servers
 from components.environment.sources.server_calls import call_server
-from components.environment.sources.servers import list_servers
 from components.environment.world import build_service_world
 from components.records.blueprint import Operation, QuarantineReason, SeedData
 from components.records.frozen import FrozenDict, canonical_json

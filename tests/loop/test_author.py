@@ -24,6 +24,7 @@ from tests.loop.authored import CODE, listed_specs
 
 _PROBLEM = walls_problem(Walls.BUBBLEWRAP)
 needs_walls = pytest.mark.skipif(bool(_PROBLEM), reason=f"no walls here: {_PROBLEM}")
+NOBODY = "http://127.0.0.1:9/v1"
 FORMS = ["environment.author=model", "environment/author=model"]
 GOOD = plays(write=python(CODE), simplify=Play("It is plain."))
 NO_TAG = CODE[: CODE.index('@tool("tag_note"')]
@@ -109,6 +110,55 @@ def test_a_budget_is_a_result_until_it_is_raised(
 
 
 @needs_walls
+def test_a_recording_answers_all_that_is_asked_once_the_services_are_compiled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, shown = tmp_path / "exchanges.jsonl", []
+    revised = plays(write=python(NO_TAG), revise=python(CODE), simplify=Play("It is plain."))
+    with serve(revised) as served:
+        assert synthesize(tmp_path, served.base_url, f"environment.author.record='{file}'") == 0
+        shown.append(capsys.readouterr().out)
+    assert synthesize(tmp_path, NOBODY, f"environment.author.replay='{file}'") == 0
+    shown.append(capsys.readouterr().out)
+
+    assert served.stages == ["adversarial", "explore", "write", "revise", "simplify"]
+    assert "code: 4 of 4" in shown[0]
+    assert shown[0] == shown[1]
+
+
+TOO_LONG = [
+    b'{"error": {"message": "request (9210 tokens) exceeds the available context size (8192)"}}',
+    b'{"message": "This model\'s maximum context length is 8192 tokens; you asked for 16384"}',
+    b'{"error": {"message": "prompt is too long: 210000 tokens"}}',
+]
+
+
+@needs_walls
+@pytest.mark.parametrize("body", TOO_LONG)
+def test_a_prompt_that_does_not_fit_the_model_ends_its_service_alone(
+    body: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "exchanges.jsonl"
+    refused = plays(write=Play(status=400, body=body))
+    tried = []
+    with serve(refused) as served:
+        assert synthesize(tmp_path, served.base_url, f"environment.author.record='{file}'") == 0
+        tried.append(read(tmp_path / "services" / "notes" / "author.json"))
+    assert "too long for the model's window" in " ".join(capsys.readouterr().out.split())
+    assert synthesize(tmp_path, NOBODY, f"environment.author.replay='{file}'") == 0
+    tried.append(read(tmp_path / "services" / "notes" / "author.json"))
+    with serve(GOOD) as served:  # the same name with a larger window
+        assert synthesize(tmp_path, served.base_url) == 0
+
+    assert "code: 4 of 4" in capsys.readouterr().out
+    assert [item["stopped"] for item in tried] == ["window", "window"]
+    assert tried[0]["reason"] == tried[1]["reason"]
+    assert tried[0]["reason"].startswith("best so far: blueprint")
+    assert "HTTP 400: {" in tried[0]["reason"]
+    assert "a smaller environment.author.max_answer_tokens" in tried[0]["reason"]
+
+
+@needs_walls
 @pytest.mark.parametrize(
     ("script", "more", "line"),
     [
@@ -130,7 +180,7 @@ def test_what_stops_an_author_is_one_line_and_loses_nothing(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     if script is None:
-        status = synthesize(tmp_path, "http://127.0.0.1:9/v1", *more)
+        status = synthesize(tmp_path, NOBODY, *more)
     else:
         with serve(script) as served:
             status = synthesize(tmp_path, served.base_url, *more)

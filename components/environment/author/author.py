@@ -31,7 +31,7 @@ from components.environment.author.records import (
     Version,
     WrittenTest,
 )
-from components.environment.author.session import Session
+from components.environment.author.session import PromptTooLong, Session
 from components.environment.author.sources import MAX_FILES, list_source, read_source
 from components.environment.author.trials import answer_shapes
 from components.environment.gates.probe import GATE_NOW
@@ -125,6 +125,8 @@ def author_service(
             work.simplify()
         except BudgetSpent as error:
             ended, stopped = str(error), Stopped.BUDGET
+        except PromptTooLong as error:
+            ended, stopped = str(error), Stopped.WINDOW
         except ProviderError as error:
             ended, stopped = str(error), Stopped.ENDPOINT
     return work.result(ended, stopped)

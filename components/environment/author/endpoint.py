@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,10 @@ MAX_ANSWER_BYTES = 4 << 20
 CHECK_SECONDS = 10.0
 _RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT_SECONDS = 60.0
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|size|window)|(?:prompt|input|request)\b.{0,40}\btoo long", re.IGNORECASE
+)
+"""How endpoints say that a prompt does not fit: llama.cpp, vLLM, SGLang and hosted models."""
 
 
 def open_door(config: ModelAuthorConfig) -> Door:
@@ -95,7 +100,11 @@ async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -
                     return Tried(status=response.status_code, problem=problem, may_retry=True)
             status, wait = response.status_code, _retry_after(response)
     except (TimeoutError, httpx.TimeoutException):
-        return Tried(problem=f"no answer within {config.timeout_seconds:g} s", may_retry=True)
+        problem = (
+            f"no answer within {config.timeout_seconds:g} s; a slow model needs a larger "
+            "environment.author.timeout_seconds or a smaller environment.author.max_answer_tokens"
+        )
+        return Tried(problem=problem, may_retry=True)
     except httpx.ConnectError:
         return Tried(problem="no connection", may_retry=True, may_cost=False)
     except httpx.TransportError as error:
@@ -114,18 +123,25 @@ async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -
 def _refused(
     config: ModelAuthorConfig, status: int, wait: float | None, body: bytes, key: str | None
 ) -> Tried:
-    problem = f"HTTP {status}"
+    problem, is_too_long = f"HTTP {status}", False
     if status in (401, 403):
         problem += f" (check the key in the environment variable {config.api_key_env})"
     elif status not in _RETRIED and status < 500:
         text = " ".join(body[:2000].decode("utf-8", "replace").split())
         problem += f": {(text.replace(key, '***') if key else text)[:200]}"
+        is_too_long = bool(_TOO_LONG.search(text))
+    if is_too_long:
+        problem += (
+            "; serve the model with a larger window, or set a smaller "
+            "environment.author.max_answer_tokens"
+        )
     return Tried(
         status=status,
         problem=problem,
         may_retry=status in _RETRIED or status >= 500,
         wait_seconds=wait,
         may_cost=False,
+        is_too_long=is_too_long,
     )
 
 

@@ -58,6 +58,8 @@ class Tried(Record):
     """How long the endpoint asks to wait."""
     may_cost: bool = True
     """False when the endpoint surely generated nothing."""
+    is_too_long: bool = False
+    """True when the endpoint refused because prompt and answer do not fit the model's window."""
 
 
 class AskedLine(Record):
@@ -103,6 +105,8 @@ class Stopped(StrEnum):
     """What ended an author's work before it was done."""
 
     BUDGET = "budget"
+    WINDOW = "window"
+    """A prompt, with the answer that it allows, is longer than the model can read."""
     ENDPOINT = "endpoint"
 
 

@@ -16,6 +16,10 @@ from components.records.frozen import content_hash
 _FIRST_WAIT_SECONDS = 0.25
 
 
+class PromptTooLong(Exception):
+    """A prompt does not fit the model's window; the text says what the endpoint said."""
+
+
 class Session:
     """Asks a model. It remembers nothing between requests: each prompt says all that is needed."""
 
@@ -39,6 +43,7 @@ class Session:
 
         Raises:
             BudgetSpent: no further request fits.
+            PromptTooLong: the endpoint says that the prompt does not fit the model's window.
             ProviderError: the endpoint refused, or failed once more than `max_retries` allows.
             ConfigError: a replay has no answer to this.
         """
@@ -60,6 +65,8 @@ class Session:
                 return tried
             if self._recording.holds(request):  # a run that went on after this had asked again
                 continue
+            if tried.is_too_long:
+                raise PromptTooLong(f"model {self._config.model}: {tried.problem}")
             if not tried.may_retry or attempt > self._config.max_retries:
                 raise ProviderError(f"model {self._config.model}: {tried.problem}")
             if not is_recorded:

@@ -25,8 +25,9 @@ from components.environment.recorded.files import (
 from components.environment.recorded.records import Answer, Call
 from components.environment.recorded.teaching import listing_of
 from components.environment.sources.listed import ListedServer, RawListing, make_specs
+from components.environment.sources.live import list_entries
 from components.environment.sources.server_list import ServerEntry
-from components.environment.sources.servers import list_entries, open_server
+from components.environment.sources.servers import open_server
 from components.environment.synthesis import make_service
 from components.errors import SpecError, ToolError
 from components.records.frozen import FrozenDict

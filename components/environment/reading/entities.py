@@ -141,14 +141,18 @@ def _named_by_key(
     tools: Sequence[ToolView], operations: Sequence[Operation], nouns: Sequence[str | None]
 ) -> Counter[str]:
     """Return the nouns of ids that tools on several kinds of record name one row by: these may be
-    parts and aspects of what is named (`set_draft(file_path)`, `get_frontmatter(file_path)`).
+    parts and aspects of what is named (`set_draft(file_path)`, `get_frontmatter(file_path)`). What
+    lists and creates must be given too is where records are, not which.
     """
     users: dict[str, set[str | None]] = {}
+    places: set[str] = set()
     for view, operation, noun in zip(tools, operations, nouns, strict=True):
-        key = key_of(view) if operation in _ON_ONE else ""
-        if key and key not in words("weak_nouns"):
+        key = key_of(view)
+        if operation in _SHOWS | {Operation.CREATE}:
+            places.add(key)
+        elif operation in _ON_ONE and key and key not in words("weak_nouns"):
             users.setdefault(key, set()).add(noun)
-    return Counter({key: 1 for key, found in users.items() if len(found) > 1})
+    return Counter({key: 1 for key, found in users.items() if len(found) > 1 and key not in places})
 
 
 def _named_by_id_alone(

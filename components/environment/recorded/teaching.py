@@ -14,6 +14,7 @@ from components.environment.recorded.files import RecordedServer, read_recording
 from components.environment.recorded.lessons import taught
 from components.environment.sources.config import Source
 from components.environment.sources.listed import ListedServer, RawListing
+from components.environment.sources.live import Progress
 from components.environment.sources.read import read_sources
 from components.environment.sources.records import SourceKind
 from components.errors import SpecError
@@ -55,7 +56,12 @@ def listing_of(name: str, server: RecordedServer) -> RawListing:
 
 
 async def read_taught(
-    sources: Sequence[Source], recordings: Sequence[str], timeout_seconds: float, *, date: str
+    sources: Sequence[Source],
+    recordings: Sequence[str],
+    timeout_seconds: float,
+    *,
+    date: str,
+    progress: Progress | None = None,
 ) -> tuple[ListedServer, ...]:
     """Read every source, and teach each service what recordings of its server show.
 
@@ -64,6 +70,7 @@ async def read_taught(
         recordings: files of recorded answers.
         timeout_seconds: deadline of each live server.
         date: day of the reading, for the cards (`2026-01-31`).
+        progress: told of live servers how many are done, of how many, and which run.
 
     Returns:
         The servers of the sources in their order, then those that only recordings hold, by name.
@@ -73,7 +80,7 @@ async def read_taught(
     """
     lessons = read_lessons(recordings)
     spare = [listing_of(name, server) for name, server in sorted(lessons.items())]
-    listed = await read_sources(sources, timeout_seconds, date=date, spare=spare)
+    listed = await read_sources(sources, timeout_seconds, date=date, spare=spare, progress=progress)
     return tuple(_taught(server, lessons) for server in listed)
 
 

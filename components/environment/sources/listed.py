@@ -100,12 +100,13 @@ def _listed(server: RawListing, service: str, date: str | None) -> ListedServer:
             source=server.source,
             redactor=server.redactor,
         )
-    except NoUsableTool as error:
-        return ListedServer(
-            name=server.name, spec=None, error=str(error), quarantined=error.quarantined
-        )
     except SpecError as error:
-        return ListedServer(name=server.name, spec=None, error=str(error))
+        return ListedServer(
+            name=server.name,
+            spec=None,
+            error=f"{server.name}: {str(error).removeprefix(f'{service}: ')}",
+            quarantined=error.quarantined if isinstance(error, NoUsableTool) else (),
+        )
     return ListedServer(
         name=server.name,
         spec=listing.spec,

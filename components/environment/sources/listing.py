@@ -115,6 +115,9 @@ def spec_from_listing(
         if item.raw.get("deprecated") is True:
             deprecated.append(name)
     quarantined = tuple(sorted(left_out, key=lambda tool: tool.index))
+    if not tools:
+        what = "the server lists no tools; it may want a setting first (`args` or `env`)"
+        raise NoUsableTool(f"{service}: {what}", ())
     if not found:
         raise NoUsableTool(f"{service}: the server lists no tool that can be used", quarantined)
     spec = ServiceSpec(

@@ -12,6 +12,8 @@ import os
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 
+from components.environment.sources.last_words import last_words
+
 MAX_LINE_BYTES = 32_000_000
 """Longest line, which is one message, that is read."""
 MAX_OUTPUT_BYTES = 128_000_000
@@ -87,13 +89,17 @@ class ServerProcess:
         stdin.write(line + b"\n")
         await stdin.drain()
 
-    def last_line(self) -> str:
-        """Return the last whole line that it wrote on stderr."""
+    def last_words(self) -> str:
+        """Return what it said last on stderr (see `last_words`)."""
         tail = bytes(self._stderr).decode("utf-8", "replace")
-        lines = tail.splitlines()
-        if self._said_much:
-            lines = lines[1:]  # the first begins in the middle
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        if self._said_much:  # the first line begins in the middle
+            tail = tail.partition("\n")[2]
+        return last_words(tail)
+
+    def told_status(self) -> str:
+        """Return how it ended, as a part of a message; empty where it ended well or was ended."""
+        code = self._process.returncode
+        return f" with exit status {code}" if code is not None and code > 0 else ""
 
     async def stop(self) -> None:
         """End it and all that it started in its group."""

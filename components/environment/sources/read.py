@@ -17,13 +17,13 @@ from components.environment.sources.config import (
 )
 from components.environment.sources.discovery import discover_servers, entries_of
 from components.environment.sources.listed import ListedServer, RawListing, make_specs
+from components.environment.sources.live import Progress, list_entries, saved_listing
 from components.environment.sources.openapi import read_openapi
 from components.environment.sources.server_list import (
     ServerEntry,
     read_recorded_listings,
     read_server_list,
 )
-from components.environment.sources.servers import list_entries, saved_listing
 from components.errors import SpecError
 
 
@@ -36,6 +36,7 @@ async def read_sources(
     platform: str = sys.platform,
     environment: Mapping[str, str] | None = None,
     spare: Sequence[RawListing] = (),
+    progress: Progress | None = None,
 ) -> tuple[ListedServer, ...]:
     """Read every source of a configuration.
 
@@ -50,6 +51,7 @@ async def read_sources(
         platform: as `sys.platform` has it.
         environment: where `discover` finds the folders of settings; None: this process's.
         spare: listings that are taken where no source has a server of that name.
+        progress: told of live servers how many are done, of how many, and which run.
 
     Raises:
         SpecError: a file of a source cannot be read, or names a server that is not there; it names
@@ -75,7 +77,7 @@ async def read_sources(
     servers: list[RawListing] = []
     for part in parts:
         if isinstance(part, tuple):
-            servers += await list_entries(part[0], timeout_seconds, part[1])
+            servers += await list_entries(part[0], timeout_seconds, part[1], progress)
         else:
             servers += part
     names = {server.name for server in servers}

@@ -7,11 +7,9 @@ value that it was started with.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -29,16 +27,14 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse, PaginatedRequestParams, jsonrpc_message_adapter
 
-from components.environment.sources.listed import ListedServer, RawListing, make_specs
+from components.environment.sources.last_words import quoted, told_noise
+from components.environment.sources.listed import RawListing
 from components.environment.sources.process import MAX_LINE_BYTES, ServerProcess
 from components.environment.sources.quiet import quiet_sdk
-from components.environment.sources.records import UNKNOWN_LICENCE, SourceKind
+from components.environment.sources.records import SourceKind
 from components.environment.sources.redaction import Redactor
 from components.environment.sources.server_list import (
-    RecordedListing,
     ServerEntry,
-    read_recorded_listings,
-    read_server_list,
 )
 from components.environment.sources.text import clean_line
 from components.errors import ToolError
@@ -52,65 +48,8 @@ MAX_ERROR = 600
 """Characters of the line about one server."""
 Ask = Callable[[str, Mapping[str, Any]], Awaitable[JsonObject]]
 """Calls a tool of a server that runs."""
-_MIN_AT_ONCE = 4
-"""Servers that run at once on the smallest machine."""
-
-
-async def list_servers(
-    path: Path, timeout_seconds: float, *, date: str | None = None
-) -> tuple[ListedServer, ...]:
-    """Start every server of a client's file and list its tools; servers run side by side, none is
-    waited for twice.
-
-    Args:
-        path: the file; saved `tools/list` answers (see `read_recorded_listings`) are taken as
-            they are.
-        timeout_seconds: deadline of each server, from start to the last page.
-        date: day of the listing for the cards (`2026-01-31`); None: no cards.
-
-    Raises:
-        SpecError: the file itself is wrong. A server that fails is data.
-    """
-    recorded = read_recorded_listings(path)
-    if recorded is not None:
-        return make_specs([saved_listing(path, item) for item in recorded], date)
-    return make_specs(await list_entries(read_server_list(path), timeout_seconds), date)
-
-
-def saved_listing(path: Path, item: RecordedListing, licence: str = UNKNOWN_LICENCE) -> RawListing:
-    """Return one answer of a file as what a server lists."""
-    name = clean_line(item.name)
-    return RawListing(
-        name=name,
-        kind=SourceKind.JSONL
-        if "l" in path.suffix or path.suffix == ".gz"
-        else SourceKind.TOOLS_LIST,
-        origin=path.name,
-        source=f"file:{path.name}",
-        tools=item.tools,
-        error=clean_line(item.error),
-        title=name,
-        licence=item.licence or licence,
-    )
-
-
-async def list_entries(
-    entries: Sequence[ServerEntry], timeout_seconds: float, licence: str = UNKNOWN_LICENCE
-) -> list[RawListing]:
-    """Start servers, list their tools, stop them.
-
-    Args:
-        entries: some run at once, the others when one of these is done.
-        timeout_seconds: deadline of each, from its start to its last page.
-    """
-    free = asyncio.Semaphore(max(_MIN_AT_ONCE, os.cpu_count() or 1))
-
-    async def one(entry: ServerEntry) -> RawListing:
-        async with free:
-            return await _list_server(entry, timeout_seconds, licence)
-
-    with quiet_sdk():
-        return list(await asyncio.gather(*(one(entry) for entry in entries)))
+_JUNK_BYTES = 2_000
+"""Of a line that is no message, as much is kept to be shown."""
 
 
 @asynccontextmanager
@@ -167,7 +106,13 @@ def _answer(
     return cast(JsonObject, freeze({**redactor.value(body), "num_other_parts": others}))
 
 
-async def _list_server(entry: ServerEntry, timeout_seconds: float, licence: str) -> RawListing:
+async def list_server(entry: ServerEntry, timeout_seconds: float, licence: str) -> RawListing:
+    """Start a server, list its tools, stop it; what goes wrong is the listing's `error`.
+
+    Args:
+        timeout_seconds: from its start to its last page.
+        licence: under which what it lists may be used, as far as it is known.
+    """
     redactor = Redactor(entry.secrets)
     name = redactor.name(entry.name)
     raw = RawListing(
@@ -269,8 +214,7 @@ async def _stdio(link: _Link) -> AsyncIterator[Any]:
                 async for line in process.lines():
                     message = _message(line)
                     if message is None:
-                        link.tap.junk += bool(line.strip())
-                        if link.tap.junk > MAX_JUNK:
+                        if link.tap.saw_junk(line) > MAX_JUNK:
                             process.flaw = (
                                 f"it wrote more than {MAX_JUNK} lines that are no messages"
                             )
@@ -365,7 +309,16 @@ class _Tap:
 
     def __init__(self) -> None:
         self.junk = 0
+        """Lines that were no messages."""
+        self.last_junk = ""
         self._tools: list[Any] = []
+
+    def saw_junk(self, line: bytes) -> int:
+        """Note a line that is no message, and return how many there were."""
+        text = line[:_JUNK_BYTES].decode("utf-8", "replace")
+        if text.strip():
+            self.junk, self.last_junk = self.junk + 1, text
+        return self.junk
 
     def take(self) -> list[Any]:
         """Return the tools of the last answer, once."""
@@ -435,8 +388,8 @@ def _reason(
 ) -> str:
     """Say in one line why a server could not be used. Still to be redacted by the caller."""
     error, entry = _innermost(error), link.entry
-    said, junk = _last_words(link), link.tap.junk
-    noise = f"; {junk} lines on its stdout were no protocol messages" if junk else ""
+    said, redactor = _last_words(link), Redactor(entry.secrets)
+    noise = told_noise(link.tap.junk, redactor.text(link.tap.last_junk))
     flaw = link.flaw or (link.process.flaw if link.process else "")
     if flaw:
         return f"{flaw}, and was given up{said}"
@@ -453,12 +406,18 @@ def _reason(
         return f"it could not be started ({error.strerror or type(error).__name__})"
     if isinstance(error, MCPError) and _is_closed(error):
         done = "answered" if is_call else "listed its tools"
-        return f"it ended before it had {done}{noise}{said}"
+        status = "" if link.process is None else link.process.told_status()
+        return f"it ended{status} before it had {done}{noise}{said}{_silence(link)}"
     if entry.url and not isinstance(error, MCPError):
         # The text of a transport's error quotes pieces of the address, credentials among them.
         return f"it could not be reached ({type(error).__name__}); check `url`"
-    text = clean_line(Redactor(entry.secrets).text(str(error)))
+    text = clean_line(redactor.text(str(error)))
     return f"{type(error).__name__}: {text}{noise}{said}"
+
+
+def _silence(link: _Link) -> str:
+    is_silent = link.process is not None and not link.process.last_words() and not link.tap.junk
+    return "; it said nothing of why: it may keep a log of its own" if is_silent else ""
 
 
 _ADVICE = {
@@ -480,8 +439,6 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _last_words(link: _Link) -> str:
-    """Return the last line that the server wrote on stderr, as the end of a message."""
-    if link.process is None:
-        return ""
-    line = Redactor(link.entry.secrets).text(link.process.last_line())
-    return f"; its last words: {json.dumps(clean_line(line))}" if line else ""
+    """Return what the server said last on stderr, as the end of a message."""
+    said = "" if link.process is None else link.process.last_words()
+    return f"; its last words: {quoted(Redactor(link.entry.secrets).text(said))}" if said else ""

@@ -106,7 +106,9 @@ async def test_a_server_that_dies_costs_only_what_comes_after(tmp_path: Path) ->
     assert tools["get_book"].verdict is Verdict.FAITHFUL
     assert tools["create_book"].errors.of == 2
     (remark,) = report.services["shelf"].remarks
-    assert remark.startswith("sequence 1, call 6 (delete_book): shelf: it ended before it had")
+    assert remark.startswith(
+        "sequence 1, call 6 (delete_book): shelf: it ended with exit status 1 "
+    )
     assert "the shelf fell down" in remark
 
 

@@ -5,7 +5,8 @@ line), noise (endless lines that are no messages), shout (stderr without end, th
 (leaves a child behind, whose process id it writes to the file), deaf (ignores the end of its
 input and polite signals), deep (one tool of 400 levels among two), halves (lone surrogates and
 bytes that are no text), number (a cursor that is a number), nolist (an answer without a list),
-needs (wants the variable WANTED), late (lists after one second).
+needs (wants the variable WANTED), late (lists after one second), usage (says how it is used on
+stdout, and ends), empty (lists no tools).
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def answer(mode: str, request: Any) -> None:
         sys.stdout.buffer.flush()
     elif mode == "number":
         say(number, {"tools": [tool("one")], "nextCursor": 5})
+    elif mode == "empty":
+        say(number, {"tools": []})
     elif mode == "nolist":
         say(number, {"tools": {"one": {}}})
     else:
@@ -67,6 +70,9 @@ def main(mode: str) -> None:
     """Answer requests line by line, with the fault."""
     if mode == "needs" and not os.environ.get("WANTED"):
         sys.exit("the environment variable WANTED is not set")
+    if mode == "usage":
+        print("usage: bad_server mcp", flush=True)
+        sys.exit(f"{os.environ.get('WANTED', '')}\n    at main (bad.js:1)\n\nNode.js v20.20.2")
     if mode == "orphan":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
         with open(sys.argv[2], "w", encoding="utf-8") as file:

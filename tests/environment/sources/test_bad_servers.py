@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from components.environment.sources.config import McpConfigSource
 from components.environment.sources.listed import ListedServer
-from components.environment.sources.servers import list_servers
+from components.environment.sources.live import list_servers
+from components.environment.sources.read import read_sources
 
 BAD = Path(__file__).parent / "bad_server.py"
 
@@ -51,7 +53,7 @@ async def test_each_fault_in_mid_listing_is_one_line_and_the_good_server_is_list
     found = await listed(tmp_path, {mode: bad(mode) for mode in modes})
 
     assert found["half"].error == (
-        "half: it ended before it had listed its tools; its last words: "
+        "half: it ended with exit status 1 before it had listed its tools; its last words: "
         '"Traceback: second page"; 1 tools were listed before'
     )
     assert found["nolist"].error.startswith("nolist: ")
@@ -78,6 +80,43 @@ async def test_a_missing_variable_can_be_given(tmp_path: Path) -> None:
     found = await listed(tmp_path, {"needs": bad("needs", env={"WANTED": "1"})})
 
     assert found["needs"].error == ""
+
+
+async def test_a_server_that_wants_a_setting_is_told_in_its_own_words(tmp_path: Path) -> None:
+    servers = {
+        "usage": bad("usage"),
+        "secret": bad("usage", env={"WANTED": "Error: s3cret-token is refused"}),
+        "my-empty": bad("empty"),
+        "mute": {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]},
+    }
+
+    found = await listed(tmp_path, servers)
+
+    usage = 'a line on its stdout was no protocol message: "usage: bad_server mcp"'
+    assert found["usage"].error == (
+        f"usage: it ended with exit status 1 before it had listed its tools; {usage}"
+    )
+    assert found["secret"].error.endswith(f'{usage}; its last words: "***"')
+    assert found["mute"].error == (
+        "mute: it ended with exit status 3 before it had listed its tools; it said nothing of why: "
+        "it may keep a log of its own"
+    )
+    assert found["my-empty"].error == (
+        "my-empty: the server lists no tools; it may want a setting first (`args` or `env`)"
+    )
+
+
+async def test_listing_tells_how_many_are_done_and_which_are_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"late": bad("late"), "good": bad("good")}}))
+    told: list[tuple[int, int, str]] = []
+    source = McpConfigSource(kind="mcp_config", path=str(path))
+
+    await read_sources([source], 20, date="2026-01-31", progress=lambda *item: told.append(item))
+
+    assert told[-1] == (2, 2, "")
+    assert (0, 2, "good, late") in told
+    assert (1, 2, "late") in told
 
 
 async def test_a_line_without_end_is_given_up_in_bounded_memory(tmp_path: Path) -> None:

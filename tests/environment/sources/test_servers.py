@@ -18,12 +18,12 @@ import uvicorn
 
 from components.environment.sources.listed import ListedServer
 from components.environment.sources.listing import spec_from_listing
+from components.environment.sources.live import list_servers
 from components.environment.sources.names import service_name
 from components.environment.sources.redaction import Redactor
 from components.environment.sources.schemas import clean_schema
 from components.environment.sources.server_calls import call_server
 from components.environment.sources.server_list import read_server_list
-from components.environment.sources.servers import list_servers
 from components.errors import SpecError
 from components.records.base import to_json
 from components.records.frozen import thaw
@@ -97,7 +97,9 @@ async def test_each_broken_server_costs_one_line_and_the_others_go_on(tmp_path: 
 
     assert time.perf_counter() - started < 12
     assert found["hang"].error == "hang: no list of tools within 2 s"
-    assert found["crash"].error.startswith("crash: it ended before it had listed its tools")
+    assert found["crash"].error.startswith(
+        "crash: it ended with exit status 3 before it had listed its tools"
+    )
     assert "RuntimeError" in found["crash"].error
     assert "command was not found" in found["missing"].error
     assert found["off"].error == "off: disabled in the server list"
@@ -262,7 +264,7 @@ async def test_saved_listings_need_no_server(tmp_path: Path) -> None:
     listed = await list_servers(saved, 1)
 
     assert [server.spec.service if server.spec else "" for server in listed] == ["one", "one_2", ""]
-    assert listed[2].error == "two: the server's answer has no list of tools"
+    assert listed[2].error == "Two: the server's answer has no list of tools"
 
 
 def test_words_that_everybody_writes_stay_in_names_and_schema_keywords() -> None:
