@@ -120,3 +120,21 @@ def test_an_export_that_may_overwrite_makes_what_it_exports() -> None:
     assert said[0]["report"]["style"] == "short"
     assert said[1] == "conflict"
     assert said[2]["report"]["style"] == "long"
+
+
+def test_a_value_of_a_tables_own_noun_beside_its_name_is_no_row_of_it() -> None:
+    number = {"type": "integer"}
+    read = tool("get_span", "page_id", description="Get a span.", page_id=TEXT)
+    widen = tool("update_span", "page_id", "span", description="Update a span.", page_id=TEXT,
+                 span=TEXT, width=number)  # fmt: skip
+    mark = tool("create_mark", "span", "text", description="Create a mark.", span=TEXT, text=TEXT)
+    blueprint, _, _ = compile_spec(spec_of(read, widen, mark))
+    fields = blueprint.entities["mark"].fields
+
+    _, said = play(
+        empty_world(read, widen, mark), ("create_mark", {"span": "A1:B2", "text": "see"})
+    )
+
+    assert "span" in blueprint.entities["span"].fields
+    assert fields["span"].link is None
+    assert said[0]["mark"]["span"] == "A1:B2"
