@@ -77,6 +77,7 @@ class ServerProcess:
             if total > MAX_OUTPUT_BYTES:
                 self.flaw = f"it wrote more than {MAX_OUTPUT_BYTES} bytes"
                 return
+        await self._ended()  # who is told of the end is told how it ended
 
     async def write(self, line: bytes) -> None:
         """Send one line.
