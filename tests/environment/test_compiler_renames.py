@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from components.environment.state import rows_of
 from tests.environment.test_compiler import TEXT, tool
 from tests.environment.test_compiler_upserts import empty_world, play
@@ -66,6 +68,40 @@ def test_a_new_name_is_the_name_that_other_tools_find_a_row_by() -> None:
     assert (said[1], said[3]) == ("conflict", "not_found")
     assert said[2]["drawer"]["drawer"] == "screws"
     assert said[4]["deleted"] is True
+
+
+def test_a_flag_that_a_tool_is_called_to_set_is_what_it_sets() -> None:
+    told = "Sets the draft status."
+    flag = tool("set_draft_status", "scroll_path", "draft_status", description=told,
+                scroll_path=TEXT, draft_status={"type": "boolean"})  # fmt: skip
+
+    _, said = play(
+        empty_world(SAVE, READ, flag),
+        MADE,
+        ("set_draft_status", {"scroll_path": "/a", "draft_status": True}),
+        ("set_draft_status", {"scroll_path": "/a", "draft_status": False}),
+        ("set_draft_status", {"scroll_path": "/a", "draft_status": False}),
+        ("get_scroll", {"path": "/a"}),
+    )
+
+    assert said[3] != "precondition_failed"
+    assert said[4]["scroll"]["draft_status"] is False
+    assert "is_current" not in said[4]["scroll"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("mark_scroll_done", "completed"), ("mark_scroll_undone", "pending")],
+)
+def test_what_is_marked_as_something_becomes_that(name: str, status: str) -> None:
+    mark = tool(name, "scroll_path", description="Mark a scroll.", scroll_path=TEXT)
+
+    _, said = play(
+        empty_world(SAVE, READ, mark),
+        MADE, (name, {"scroll_path": "/a"}), ("get_scroll", {"path": "/a"}),
+    )  # fmt: skip
+
+    assert said[2]["scroll"]["status"] == status
 
 
 def test_a_copy_holds_what_its_source_holds_and_needs_one() -> None:

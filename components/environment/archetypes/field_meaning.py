@@ -98,6 +98,8 @@ def _candidates(
     last = _typed(lexicon["last"].get(parts[-1]), kind)
     if last:
         yield last
+    if len(parts) > 1 and parts[-1] in lexicon["weak_tails"]:
+        yield from _candidates(parts[:-1], kind, "", "", lexicon)
     first = lexicon["first"].get(parts[0]) if len(parts) > 1 else None
     if first:
         yield first

@@ -39,6 +39,7 @@ from components.environment.compiler.writes import (
 )
 from components.environment.names import article, singular, snake, tokens
 from components.environment.reading.records import Role
+from components.environment.reading.words import verb_of
 from components.records.blueprint import (
     Check,
     Effect,
@@ -52,6 +53,8 @@ from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict
 
 _MOVES = frozenset({Operation.UPDATE, Operation.TRANSITION})
+_WEAK = ("mark", "set")
+_SETS = ("set", "update", "change")
 
 
 @cache
@@ -90,12 +93,25 @@ def target_state(tool: Tool) -> tuple[str, Any]:
     parts = tokens(tool.name)
     if "toggle" in parts[:-1]:
         return "_".join(parts[parts.index("toggle") + 1 :]), TOGGLED
-    for word in parts:
-        if word in states:
-            name, value = states[word]
-            return name, value
-    verb = parts[0] if parts else "change"
+    told = [word for word in parts if word in states]
+    if told:  # mark_task_complete completes
+        name, value = states[next((word for word in told if word not in _WEAK), told[0])]
+        return name, value
+    verb = next((word for word in parts if verb_of(word)), "change")
     return "status", verb if verb.endswith("ed") else f"{verb.removesuffix('e')}ed"
+
+
+def _state_of(tool: Tool) -> Input | None:
+    """Return the input that gives the new state: one in that role, or what the tool is called to
+    set (`set_draft_status(path, draft_status)`).
+    """
+    verb, _, name = snake(tool.name).partition("_")
+    called = [
+        item
+        for item in tool.of(Role.VALUE)
+        if item.param.is_required and verb in _SETS and name == item.word
+    ]
+    return tool.first(Role.STATE) or next(iter(called), None)
 
 
 def add_state_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
@@ -105,7 +121,7 @@ def add_state_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
         is_move = tool.reading.operation is Operation.TRANSITION or is_plain_move(tool)
         if table is None or not is_move:
             continue
-        if tool.first(Role.STATE) is not None:
+        if _state_of(tool) is not None:
             continue
         name, value = target_state(tool)
         if table.find(name) is not None:
@@ -145,7 +161,7 @@ def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint
     picked.may_be_the_first = not any(item.param.is_required for item in tool.inputs)
     fields = _given(tool, table, tuple(picked.inputs))
     checks: dict[str, Check] = {}
-    state = tool.first(Role.STATE)
+    state = _state_of(tool)
     if state is not None and table.find(state.word) in fields:
         said = f"{table.find(state.word)!r} becomes what {state.param.name!r} gives"
     else:

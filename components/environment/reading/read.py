@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from components.environment.reading.nouns import key_noun
 from components.environment.reading.param_features import param_features
 from components.environment.reading.records import Role, ToolReading
 from components.environment.reading.roles import assign_roles
+from components.environment.reading.words import words
 from components.errors import SpecError
 from components.records.blueprint import FunctionalClass, Operation
 from components.records.frozen import FrozenDict
@@ -47,6 +48,7 @@ _WRITES = frozenset(
         Operation.LINK,
     }
 )
+_SHOWS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 _PARENTED = frozenset({Operation.APPEND, Operation.DETACH, Operation.LINK})
 _NUM_REASONS = 4
 _HINT = 0.3
@@ -219,7 +221,20 @@ def _chosen(
         ]
         chances = chances.copy()
         chances[places] = 0.0
-    return choose(model, chances, weights.external_threshold)
+    chosen = choose(model, chances, weights.external_threshold)
+    if chosen.operation in _SHOWS and _asks_for_life(view):
+        place = model.classes.index(f"external/{FunctionalClass.READ.value}")
+        chosen = replace(
+            chosen, operation=Operation.EXTERNAL, deterministic=False, confidence=1.0, place=place
+        )
+    return chosen
+
+
+def _asks_for_life(view: ToolView) -> bool:
+    """True for a tool that asks whether a server is there (`ping`): nothing that is kept here."""
+    needs_nothing = not any(param.is_required for param in view.params)
+    is_asked = not words("life_words").isdisjoint(view.parts)
+    return needs_nothing and is_asked and words("life_words_beside").issuperset(view.parts)
 
 
 def _read(

@@ -25,6 +25,8 @@ from components.records.blueprint import FieldType
         ("created_by", "string", {}, "person.full_name"),
         ("amount", "number", {}, "money.amount"),
         ("amount", "string", {}, "money.amount"),
+        ("date_value", "string", {}, "date.past"),
+        ("city_str", "string", {}, "place.city"),
         ("labels", "array", {}, "list.tags"),
         ("attendee_emails", "array", {}, "list.emails"),
         ("cities", "array", {}, "list:place.city"),

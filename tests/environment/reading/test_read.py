@@ -105,6 +105,14 @@ def test_a_read_only_hint_decides_only_where_words_do_not() -> None:
     assert read_spec(spec(liar, *_GARDEN[:5]))["delete_plant"].operation is Operation.DELETE
 
 
+def test_asking_whether_a_server_is_there_is_about_nothing_that_is_kept() -> None:
+    asked = read_spec(spec(*_GARDEN, tool("ping", "Get a pong"), tool("health_check", "Health")))
+    kept = read_spec(spec(tool("get_health_record", "Get the health record of a pet", "pet_id")))
+
+    assert {asked[name].operation for name in ("ping", "health_check")} == {Operation.EXTERNAL}
+    assert kept["get_health_record"].operation is Operation.GET
+
+
 def test_same_spec_gives_same_bytes_in_any_order() -> None:
     forward = read_spec(spec(*_GARDEN))
     backward = read_spec(spec(*reversed(_GARDEN)))
