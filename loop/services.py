@@ -246,21 +246,36 @@ def _builtin(name: str) -> Candidate:
     )
 
 
+def listed_servers(
+    settings: EnvironmentConfig, console: Console, date: str
+) -> tuple[ListedServer, ...]:
+    """Read every source of a configuration, taught by its recordings; live servers show progress.
+
+    Args:
+        settings: names sources and recordings.
+        console: is shown how many live servers are done, and which are waited for.
+        date: day of the reading, for the cards (`2026-01-31`).
+
+    Raises:
+        SpecError: a file cannot be read; it names the key.
+    """
+    read = read_taught(
+        sources_of(settings),
+        settings.recordings,
+        settings.timeout_seconds,
+        date=date,
+        progress=lambda n, of, running: console.progress("servers", n, of, note=running),
+    )
+    return asyncio.run(read)
+
+
 def _compiled(
     config: RunConfig, console: Console, refused: dict[str, str], recorded: dict[str, Any]
 ) -> list[Candidate]:
     settings = config.environment
-    sources = sources_of(settings)
-    if not sources and not settings.recordings:
+    if not sources_of(settings) and not settings.recordings:
         return []
-    read = read_taught(
-        sources,
-        settings.recordings,
-        settings.timeout_seconds,
-        date=_NO_DATE,
-        progress=lambda n, of, running: console.progress("servers", n, of, note=running),
-    )
-    listed = asyncio.run(read)
+    listed = listed_servers(settings, console, _NO_DATE)
     if settings.allow_calls and settings.mcp_config is not None:
         path = Path(settings.mcp_config)
         for name in settings.allow_calls:

@@ -15,14 +15,12 @@ taken where the same tests say that it is better, and `author.json` says what wa
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from components.environment.author.config import ModelAuthorConfig
-from components.environment.recorded.teaching import read_taught
 from components.environment.sources.listed import ListedServer
 from components.errors import ConfigError, SpecError
 from components.records.base import to_json
@@ -32,7 +30,7 @@ from loop.config import SynthesizeConfig
 from loop.console import Console
 from loop.ledger_files import pretty_json, write_file
 from loop.plain_page import Page
-from loop.services import sources_of
+from loop.services import listed_servers, sources_of
 from loop.synthesis.authoring import AuthoredSpec, author_services, told_author
 from loop.synthesis.cache import open_compilations
 from loop.synthesis.compiled import CompiledSpec
@@ -51,14 +49,7 @@ def main(config: SynthesizeConfig) -> None:
         )
     console = Console(sys.stderr)
     day = datetime.date.today().isoformat()
-    read = read_taught(
-        sources,
-        settings.recordings,
-        settings.timeout_seconds,
-        date=day,
-        progress=lambda n, of, running: console.progress("servers", n, of, note=running),
-    )
-    listed = asyncio.run(read)
+    listed = listed_servers(settings, console, day)
     specs = [server.spec for server in listed if server.spec is not None]
     cache = open_compilations(config.runs_dir)
     with open_pool(config.compute, console.line) as pool:

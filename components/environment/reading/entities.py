@@ -18,6 +18,7 @@ from components.environment.reading.nouns import (
     noun_after,
     noun_of,
     runs_of,
+    text_noun,
 )
 from components.environment.reading.words import singular, words
 from components.records.blueprint import Operation
@@ -105,7 +106,7 @@ def _spoken_of(
         if key := key_of(view):
             yield key
             yield from _parts(key, from_end_only=True)
-    text = noun_of(view.text, title) or noun_after(view.text, title)
+    text = text_noun(view, title)
     if text:
         yield text
         yield from _parts(text, from_end_only=True)
@@ -124,7 +125,7 @@ def _parts(noun: str, *, from_end_only: bool) -> Iterator[str]:
 def _candidates(view: ToolView, title: frozenset[str], brands: frozenset[str]) -> list[str]:
     """Return nouns for a tool, likeliest first; what only says where it looks is none of them."""
     name = noun_of(view.name, title)
-    text = noun_of(view.text, title) or noun_after(view.text, title)
+    text = text_noun(view, title)
     key = key_of(view)
     if is_place(name, brands):
         if not text or is_place(text, brands):

@@ -6,7 +6,6 @@ Owns what counts as a noun; which noun a tool gets is decided in `entities.py`.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from components.environment.reading.features import ServerView, ToolView
@@ -47,6 +46,11 @@ def noun_after(phrase: Phrase, title: frozenset[str]) -> str:
     return noun_of(read_name(("get", *rest)), title)
 
 
+def text_noun(view: ToolView, title: frozenset[str]) -> str:
+    """Return the noun of a tool's first sentence: its object, or else what it looks for."""
+    return noun_of(view.text, title) or noun_after(view.text, title)
+
+
 def _is_no_noun(word: str) -> bool:
     """True for words that stand where a noun is looked for and name no thing."""
     is_participle = word.endswith("ed") and bool(verb_of(word))
@@ -56,13 +60,9 @@ def _is_no_noun(word: str) -> bool:
 def brands_of(server: ServerView, title: frozenset[str]) -> frozenset[str]:
     """Return the words of a server's title that its descriptions only ever write as a name."""
     text = " ".join(view.tool.description for view in server.tools)
-    written = Counter(re.findall(r"[^\W\d_]+", text))
-    found = set()
-    for word in title:
-        if not any(written[form] for form in (word, f"{word}s")):
-            is_named = any(item.lower() == word for item in written)
-            found |= {word} if is_named else set()
-    return frozenset(found)
+    written = frozenset(re.findall(r"[^\W\d_]+", text))
+    named = frozenset(word.lower() for word in written)
+    return frozenset(word for word in title & named if written.isdisjoint((word, f"{word}s")))
 
 
 def is_place(noun: str, title: frozenset[str]) -> bool:
