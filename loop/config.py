@@ -212,7 +212,7 @@ class ShowConfig(Config):
     task: TextId | None
     """Task to show: instruction, walk, gold, rubric, certificate."""
     service: TextId | None
-    """Service to show: its tools and reactions."""
+    """Service to show: its tools and reactions; with a slash, a folder that synthesize wrote."""
     patch: TextId | None
     """Patch to show: what it changes, its replays, what became of it."""
     run: RunName

@@ -7,6 +7,7 @@ that is finished counts.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from loop.show.rollout import show_rollout
 from loop.show.seen import Seen
 from loop.show.service import show_service
 from loop.show.task import show_task
+from loop.show.viewed import of_folder, of_round
 
 
 def look(config: ShowConfig) -> Page:
@@ -30,6 +32,8 @@ def look(config: ShowConfig) -> Page:
     """
     (subject,) = [name for name in SUBJECTS if getattr(config, name) is not None]
     name = getattr(config, subject)
+    if subject == "service" and (os.sep in name or "/" in name):
+        return show_service(of_folder(Path(name), Path(config.runs_dir)))
     ledger = Ledger(Path(config.runs_dir), config.run)
     number = _round_of(ledger, config)
     with ledger.read_round(number) as folder:
@@ -41,7 +45,7 @@ def look(config: ShowConfig) -> Page:
             case "task":
                 return show_task(seen, name)
             case "service":
-                return show_service(seen, name)
+                return show_service(of_round(seen, name))
             case _:
                 return show_patch(seen, name)
 

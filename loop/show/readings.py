@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from components.environment.reading.records import ToolReading
@@ -11,16 +12,20 @@ from loop.synthesis.cache import open_compilations
 from loop.synthesis.compiled import compilation_key
 
 
-def show_readings(page: Page, spec: ServiceSpec, runs_dir: Path) -> None:
+def show_readings(page: Page, spec: ServiceSpec, runs_dir: Path, why: Mapping[str, str]) -> None:
     """Add the readings of a service, from the compilation that is kept of its spec.
 
     Args:
         page: gets the lines.
         spec: of the service.
         runs_dir: folder of all runs, with the store of compilations.
+        why: tool -> what decided on it, where that stands beside the spec.
     """
     page.heading("What each tool was taken for")
     known = open_compilations(str(runs_dir)).get(compilation_key(spec))
+    if known is None and why:
+        page.table([("tool", "rule"), *sorted(why.items())])
+        return
     if known is None:
         page.line(
             "The compilation is not kept here, or was made by another version of the compiler; "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from components.records.blueprint import (
-    Blueprint,
     Check,
     Effect,
     FieldBlueprint,
@@ -14,32 +15,29 @@ from components.records.spec import Observed, ToolSpec
 from components.records.world import Reaction
 from loop.plain_page import Page
 from loop.show.readings import show_readings
-from loop.show.seen import Seen
+from loop.show.viewed import Viewed
 from loop.show.words import expression_text
 
 
-def show_service(seen: Seen, name: str) -> Page:
-    """Return the page of one service, as the first pass of the round saw it."""
-    system = seen.before
-    spec, blueprint = system.reference.specs[name], system.environment.blueprints[name]
+def show_service(viewed: Viewed) -> Page:
+    """Return the page of one service."""
+    name, spec, blueprint, code = viewed.name, viewed.spec, viewed.blueprint, viewed.code
     page = Page()
-    page.heading(f"Service {name}: {spec.title or name} ({seen.where})")
+    page.heading(f"Service {name}: {spec.title or name} ({viewed.where})")
     page.line(spec.description)
     rows = [
         ("domain", spec.domain),
         ("from", spec.source + (", inferred from names and schemas" if blueprint.inferred else "")),
         ("tools", f"{len(spec.tools)}, {len(blueprint.quarantined)} of them quarantined"),
     ]
-    code = system.environment.code.get(name)
     if code is not None:
         files = [
             f"{n} ({len(text.splitlines())} lines)" for n, text in sorted(code.sources.items())
         ]
         rows.append(("code", f"{', '.join(files)}; walls: {code.walls}"))
-    for artifact in (f"blueprint/{name}", f"seed/{name}"):
-        rows += [("patch", line) for line in seen.patches_of(artifact)]
+    rows += [("patch", line) for line in viewed.patches]
     page.table(rows)
-    _show_tables(page, seen, name, blueprint)
+    _show_tables(page, viewed)
     page.heading("Tools")
     rows4 = [("tool", "class", "operation", "difficulty", "table")]
     for tool, item in sorted(blueprint.tools.items()):
@@ -51,7 +49,7 @@ def show_service(seen: Seen, name: str) -> Page:
         )
     page.table(rows4)
     if blueprint.inferred:
-        show_readings(page, spec, seen.runs_dir)
+        show_readings(page, spec, viewed.runs_dir, viewed.why)
     for tool, item in sorted(blueprint.tools.items()):
         if tool not in blueprint.quarantined:
             _show_tool(page, tool, item, spec.tools.get(tool), is_code=code is not None)
@@ -63,16 +61,15 @@ def show_service(seen: Seen, name: str) -> Page:
         ]
         or [("none",)]
     )
-    _show_reactions(page, name, system.environment.reactions)
+    _show_reactions(page, name, viewed.reactions)
     return page
 
 
-def _show_tables(page: Page, seen: Seen, name: str, blueprint: Blueprint) -> None:
+def _show_tables(page: Page, viewed: Viewed) -> None:
     page.heading("Tables")
-    seed = seen.before.environment.seeds.get(name)
     rows = []
-    for table, entity in sorted(blueprint.entities.items()):
-        count = 0 if seed is None else len(seed.tables.get(table, {}))
+    for table, entity in sorted(viewed.blueprint.entities.items()):
+        count = 0 if viewed.seed is None else len(viewed.seed.tables.get(table, {}))
         fields = ", ".join(
             f"{field} {_type_text(kind)}" for field, kind in sorted(entity.fields.items())
         )
@@ -158,7 +155,7 @@ def effect_text(effect: Effect) -> str:
     return f"{what}: {fields}" if fields else what
 
 
-def _show_reactions(page: Page, name: str, reactions: dict[str, Reaction]) -> None:
+def _show_reactions(page: Page, name: str, reactions: Mapping[str, Reaction]) -> None:
     for title, chosen in (
         ("Reactions out: what happens here and writes elsewhere", _outgoing(name, reactions)),
         ("Reactions in: what happens elsewhere and writes here", _incoming(name, reactions)),
@@ -169,11 +166,11 @@ def _show_reactions(page: Page, name: str, reactions: dict[str, Reaction]) -> No
         )
 
 
-def _outgoing(name: str, reactions: dict[str, Reaction]) -> list[str]:
+def _outgoing(name: str, reactions: Mapping[str, Reaction]) -> list[str]:
     return sorted(key for key, item in reactions.items() if item.on.service == name)
 
 
-def _incoming(name: str, reactions: dict[str, Reaction]) -> list[str]:
+def _incoming(name: str, reactions: Mapping[str, Reaction]) -> list[str]:
     return sorted(
         key
         for key, item in reactions.items()
