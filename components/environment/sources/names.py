@@ -33,12 +33,24 @@ class NameRule:
     longest: int
     fallback: str
     """Start of a name of which nothing is left."""
+    said: frozenset[str] = frozenset()
+    """Words that a name which is too long leaves out, since they stand before it anyway."""
 
 
 def tool_rule(service: str) -> NameRule:
-    """Return the rule for the tools of a service: they stand behind `<service>__`."""
-    room = MAX_POLICY_NAME - len(service) - 2
-    return NameRule(others=re.compile(r"[^A-Za-z0-9_-]+"), longest=room, fallback="tool")
+    """Return the rule for the tools of a service: they stand behind `<service>__`.
+
+    Example:
+        >>> rule = tool_rule("semantic_scholar_academic")
+        >>> valid_names(["get_semantic_scholar_paper_recommendations"], rule)
+        {'get_semantic_scholar_paper_recommendations': 'get_paper_recommendations'}
+    """
+    return NameRule(
+        others=re.compile(r"[^A-Za-z0-9_-]+"),
+        longest=MAX_POLICY_NAME - len(service) - 2,
+        fallback="tool",
+        said=frozenset(word for word in service.split("_") if len(word) > 2),
+    )
 
 
 PARAMETER_RULE = NameRule(
@@ -80,6 +92,10 @@ def _plain(name: str, rule: NameRule) -> str:
     plain = rule.others.sub("_", name.strip()).strip("_")
     if not plain.strip("_.-"):
         return _with_hash(rule.fallback, name, _HASH, rule)
+    if len(plain) > rule.longest and rule.said:
+        parts = re.split(r"([_-])", plain)
+        kept = [word for word in parts[::2] if word.lower() not in rule.said]
+        plain = (parts[1] if len(parts) > 1 else "").join(kept) or plain
     return plain if len(plain) <= rule.longest else _with_hash(plain, name, _HASH, rule)
 
 
