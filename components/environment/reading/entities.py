@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from components.environment.reading.features import ServerView, ToolView
 from components.environment.reading.nouns import (
     brands_of,
+    is_kind,
     is_place,
     key_of,
     noun_after,
@@ -25,6 +26,8 @@ from components.records.blueprint import Operation
 
 _ON_ONE = frozenset({Operation.GET, Operation.UPDATE, Operation.DELETE, Operation.TRANSITION})
 _SHOWS = frozenset({Operation.LIST, Operation.SEARCH})
+_OFTEN = 3
+"""Tools whose names end with a noun, from which it says something however general it is."""
 
 
 def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str | None]:
@@ -39,7 +42,9 @@ def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str
     """
     title = frozenset(singular(word) for word in server.title_words)
     brands = brands_of(server, title)
-    candidates = [_candidates(view, title, brands) for view in server.tools]
+    uses = Counter(noun_of(view.name, title) for view in server.tools)
+    spoken = frozenset(noun for noun, count in uses.items() if count >= _OFTEN)
+    candidates = [_candidates(view, title, brands, spoken) for view in server.tools]
     votes: Counter[str] = Counter()
     for nouns in candidates:
         for rank, noun in enumerate(nouns):
@@ -60,7 +65,16 @@ def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str
     homes = _taken_in(server.tools, operations, homes)
     main = Counter(noun for noun in homes if noun).most_common(1)
     usual = main[0][0] if main and main[0][1] > 1 else None
-    return [noun or usual for noun in homes]
+    got = Counter(
+        noun
+        for view, operation, noun in zip(server.tools, operations, homes, strict=True)
+        if noun and operation is Operation.GET and key_of(view)
+    )
+    sought = usual or (min(got, key=lambda noun: (-got[noun], noun)) if got else None)
+    return [
+        noun or (sought if operation in _SHOWS else usual)
+        for noun, operation in zip(homes, operations, strict=True)
+    ]
 
 
 def _choose(nouns: list[str], votes: Counter[str]) -> str | None:
@@ -117,21 +131,30 @@ def _parts(noun: str, *, from_end_only: bool) -> Iterator[str]:
     pieces = noun.split("_")
     for start in range(1, len(pieces)):
         yield "_".join(pieces[start:])
-    if not from_end_only:
+    if not from_end_only and not (len(pieces) > 1 and is_kind(pieces[-1])):
         for end in range(len(pieces) - 1, 0, -1):
             yield "_".join(pieces[:end])
 
 
-def _candidates(view: ToolView, title: frozenset[str], brands: frozenset[str]) -> list[str]:
-    """Return nouns for a tool, likeliest first; what only says where it looks is none of them."""
+def _candidates(
+    view: ToolView, title: frozenset[str], brands: frozenset[str], spoken: frozenset[str]
+) -> list[str]:
+    """Return nouns for a tool, likeliest first; what only says where it looks is none of them.
+
+    Args:
+        view: the tool.
+        title: words of the server's title.
+        brands: those of them that are names.
+        spoken: nouns that several names of the server end with: these say something here.
+    """
     name = noun_of(view.name, title)
     text = text_noun(view, title)
     key = key_of(view)
     if is_place(name, brands):
         if not text or is_place(text, brands):
             text = noun_after(view.text, title)
-        name, text = (text, name) if text.isascii() and text else (name, text)
-    weak = not name or name in words("weak_nouns")
+        name, text = (text, name) if text.isascii() and text else ("", text)
+    weak = not name or (name in words("weak_nouns") and name not in spoken)
     order = [text, key, name] if weak else [name, text, key]
     if view.name.family == "update" and key and name and key.split("_")[-1] not in name.split("_"):
         order = [key, name, text]

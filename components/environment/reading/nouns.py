@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from components.environment.archetypes.find import archetype_of
+from components.environment.archetypes.records import Found
 from components.environment.reading.features import ServerView, ToolView
 from components.environment.reading.params import Param
 from components.environment.reading.words import Phrase, read_name, singular, verb_of, words
@@ -33,7 +35,7 @@ def noun_of(phrase: Phrase, title: frozenset[str]) -> str:
         parts = parts[:-1]
     while len(parts) > 1 and parts[-1] in words("aspects"):
         parts = parts[:-1]
-    while len(parts) > 1 and (parts[0] in words("qualifiers") or parts[0] in title):
+    while len(parts) > 1 and (_is_qualifier(parts[0]) or parts[0] in title):
         parts = parts[1:]
     return "_".join(parts[-_MAX_WORDS:])
 
@@ -57,12 +59,23 @@ def _is_no_noun(word: str) -> bool:
     return word in words("trailing_verbs") or word in words("no_nouns") or is_participle
 
 
+def _is_qualifier(word: str) -> bool:
+    """True for words before a noun that name no other kind of thing (`downloaded_file`)."""
+    is_participle = word.endswith(("ed", "ing")) and bool(verb_of(word)) and word != verb_of(word)
+    return word in words("qualifiers") or is_participle
+
+
 def brands_of(server: ServerView, title: frozenset[str]) -> frozenset[str]:
     """Return the words of a server's title that its descriptions only ever write as a name."""
     text = " ".join(view.tool.description for view in server.tools)
     written = frozenset(re.findall(r"[^\W\d_]+", text))
     named = frozenset(word.lower() for word in written)
     return frozenset(word for word in title & named if written.isdisjoint((word, f"{word}s")))
+
+
+def is_kind(noun: str) -> bool:
+    """True for what is known as a kind of record."""
+    return archetype_of(noun).found in (Found.DIRECT, Found.ALIAS)
 
 
 def is_place(noun: str, title: frozenset[str]) -> bool:
@@ -84,7 +97,7 @@ def key_of(view: ToolView) -> str:
 def key_noun(param: Param) -> str:
     """Return the noun of an id-like parameter's name: `issue` of `issue_id`, or an empty text."""
     parts = [word for word in param.words if word not in ("the", "target", "parent", "source")]
-    while parts and parts[-1] in words("key_tails"):
+    while parts and (parts[-1] in words("key_tails") or parts[-1] in words("qualifiers")):
         parts = parts[:-1]
     return "_".join(singular(word) for word in parts[-_MAX_WORDS:])
 
