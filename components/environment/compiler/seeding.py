@@ -121,8 +121,9 @@ def _share_examples(owners: Tables, tables: Tables) -> None:
             value
             for noun in sorted(tables)
             for name, column in sorted(tables[noun].columns.items())
-            if snake(name) == word
+            if snake(name) == word or tables[noun].links.get(name) == owner.noun
             for value in column.examples
+            if isinstance(value, str)
         ]
         own.examples = tuple(dict.fromkeys((*own.examples, *others)))[:ROWS_PER_TABLE]
 
@@ -141,8 +142,11 @@ def _share_names(owners: Tables, tables: Tables, found: dict[str, dict[str, Json
 
 
 def _owners(tables: Tables) -> dict[str, Table]:
-    """Return the tables whose rows are named by a text with a name that means something, by it."""
+    """Return the tables whose rows are named by a text with a name that means something, by it:
+    of several, one that others point to.
+    """
     owners: dict[str, Table] = {}
+    pointed_at = _pointed_at(tables)
     for noun in sorted(tables):
         table = tables[noun]
         word = snake(table.names[0])
@@ -150,14 +154,22 @@ def _owners(tables: Tables) -> dict[str, Table]:
         is_named = is_text and table.kind in (KeyKind.NATURAL, KeyKind.GIVEN)
         if is_named and word not in _GENERIC and table.names[0] not in table.links:
             known = owners.get(word)
-            if known is None or (known.kind, len(known.names)) > (table.kind, len(table.names)):
+            if known is None or _rank(known, pointed_at) > _rank(table, pointed_at):
                 owners[word] = table
     return owners
 
 
+def _rank(table: Table, pointed_at: frozenset[str]) -> tuple[bool, KeyKind, int]:
+    return table.noun not in pointed_at, table.kind, len(table.names)
+
+
+def _pointed_at(tables: Tables) -> frozenset[str]:
+    return frozenset(noun for table in tables.values() for noun in table.links.values())
+
+
 def _called(word: str, owner: Table, tables: Tables) -> Iterator[tuple[str, str]]:
     """Yield the columns of other tables that have an owner's word and hold texts of their own."""
-    pointed_at = {to for table in tables.values() for to in table.links.values()}
+    pointed_at = _pointed_at(tables)
     for noun in sorted(tables):
         table = tables[noun]
         for name in sorted(table.columns):
