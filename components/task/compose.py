@@ -1,4 +1,4 @@
-"""Composing one task from one seed: services, anchor, walk, words, rubric, certificate.
+"""Composing one task from one seed: anchor, walk, world, words, rubric, certificate.
 
 Owns the draws. Nothing but the system, the settings and the seed decides what comes out. A dead
 end is a rejected draft with a reason of `components.task.reasons`, never an exception.
@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass
 from typing import Protocol
 
-from components.environment.reactions import services_named
+from components.environment.world import build_world
 from components.errors import SynthesisError
 from components.evaluator.compile import compile_rubric
 from components.records.rubric import Rubric
@@ -30,10 +30,8 @@ WORLD_NOW = "2026-03-02T09:00:00Z"
 _ANCHORS_PER_KIND = 4
 _MAX_EXECUTED = 1300
 """Calls executed for one draft before it is given up."""
-_MAX_TRIED = 2
-"""Sets of services that one draft looks for a walk in."""
-_DRAWS = 12
-"""Sets of services that are drawn for one draft."""
+_LEAST_K = 2
+"""Services that a reaction joins."""
 
 
 class TaskSettings(Protocol):
@@ -83,104 +81,76 @@ def compose_task(
 def _drafted(
     system: System, settings: TaskSettings, draft_seed: int, rng: random.Random
 ) -> ComposedTask | Rejection:
-    specs = _drawn_worlds(system, settings, rng)
-    if isinstance(specs, Rejection):
-        return specs
-    for spec in specs:
-        ground = ground_of(system, spec)
-        walk = _drawn_walk(ground, settings.walk_length, rng)
-        if walk is not None:
-            return _certified(system, ground, walk, spec, draft_seed, rng)
-    tried = "; ".join(" ".join(spec.services) for spec in specs)
-    return Rejection(
-        reason=Reason.NO_PATH, detail=f"no walk of {settings.walk_length} calls found in {tried}"
+    about = _about(system, settings)
+    if len(about) < settings.k:
+        return Rejection(
+            reason=Reason.TOO_FEW_SERVICES,
+            detail=f"task.k is {settings.k}; services to choose from: {', '.join(about) or 'none'}",
+        )
+    ground = ground_of(system, WorldSpec(services=about, distractors=(), now=WORLD_NOW))
+    if settings.k < _LEAST_K or not ground.anchors:
+        return Rejection(
+            reason=Reason.NO_REACTION,
+            detail=f"no {settings.k} of {', '.join(about)} react to one another",
+        )
+    walk = _drawn_walk(ground, settings, rng)
+    if walk is None:
+        return Rejection(
+            reason=Reason.NO_PATH,
+            detail=f"no walk of {settings.walk_length} calls through {settings.k} services found",
+        )
+    spec = WorldSpec(
+        services=walk.services,
+        distractors=_drawn_rest(system, walk.services, settings, rng),
+        now=WORLD_NOW,
     )
+    return _certified(system, ground, walk, spec, draft_seed, rng)
 
 
 def _certified(
     system: System, ground: Ground, walk: Walk, spec: WorldSpec, seed: int, rng: random.Random
 ) -> ComposedTask | Rejection:
     task = author_task(ground, walk, spec, seed, rng)
-    gold = run_gold(ground.world, task)
+    world = build_world(system, spec)
+    gold = run_gold(world, task)
     if isinstance(gold, Rejection):
         return gold
     records = [gold.records[name] for name in gold.names]
-    rubric = compile_rubric(task, records, ground.world, gold.answer)
+    rubric = compile_rubric(task, records, world, gold.answer)
     certificate = certify(system, task, rubric)
     if isinstance(certificate, Rejection):
         return certificate
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)
 
 
-def _drawn_worlds(
-    system: System, settings: TaskSettings, rng: random.Random
-) -> list[WorldSpec] | Rejection:
-    """Draw sets of K services that react to one another, with what distractors there are."""
-    everything = sorted(system.environment.blueprints)
-    about = [
+def _about(system: System, settings: TaskSettings) -> tuple[str, ...]:
+    """Return the services that a task may need, sorted."""
+    return tuple(
         name
-        for name in everything
+        for name in sorted(system.environment.blueprints)
         if name not in system.environment.code  # no blueprint says what its tools answer
         and (
             not settings.domains
             or name in settings.domains
             or system.reference.specs[name].domain in settings.domains
         )
-    ]
-    if len(about) < settings.k:
-        return Rejection(
-            reason=Reason.TOO_FEW_SERVICES,
-            detail=f"task.k is {settings.k}; services to choose from: {', '.join(about) or 'none'}",
-        )
-    choices = _reacting_sets(system, about, settings.k, rng)
-    if not choices:
-        return Rejection(
-            reason=Reason.NO_REACTION,
-            detail=f"no {settings.k} of {', '.join(about)} react to one another",
-        )
-    return [
-        WorldSpec(
-            services=services,
-            distractors=tuple(sorted(_drawn_rest(everything, services, settings, rng))),
-            now=WORLD_NOW,
-        )
-        for services in choices[:_MAX_TRIED]
-    ]
+    )
 
 
 def _drawn_rest(
-    everything: list[str], services: tuple[str, ...], settings: TaskSettings, rng: random.Random
-) -> list[str]:
-    rest = [name for name in everything if name not in services]
-    return rng.sample(rest, min(settings.distractors, len(rest)))
+    system: System, services: tuple[str, ...], settings: TaskSettings, rng: random.Random
+) -> tuple[str, ...]:
+    """Draw what is only in the way: as many as are asked for, or as there are."""
+    rest = [name for name in sorted(system.environment.blueprints) if name not in services]
+    return tuple(sorted(rng.sample(rest, min(settings.distractors, len(rest)))))
 
 
-def _reacting_sets(
-    system: System, names: list[str], k: int, rng: random.Random
-) -> list[tuple[str, ...]]:
-    """Draw sets of K: the services of one reaction, filled up with others."""
-    about = set(names)
-    parts = sorted(
-        {
-            tuple(sorted(services))
-            for services in map(services_named, system.environment.reactions.values())
-            if services <= about and 1 < len(services) <= k
-        }
-    )
-    found: dict[tuple[str, ...], None] = {}
-    for _draw in range(_DRAWS if parts else 0):
-        part = rng.choice(parts)
-        others = [name for name in names if name not in part]
-        found[tuple(sorted([*part, *rng.sample(others, k - len(part))]))] = None
-    return list(found)
-
-
-def _drawn_walk(ground: Ground, length: int, rng: random.Random) -> Walk | None:
+def _drawn_walk(ground: Ground, settings: TaskSettings, rng: random.Random) -> Walk | None:
     """Draw anchors, each kind as likely as another, until one carries a walk."""
     by_kind: dict[tuple[str, str], list[Anchor]] = {}
     for anchor in ground.anchors:
         by_kind.setdefault((anchor.reaction, anchor.field), []).append(anchor)
-    search = WalkSearch(ground, length, rng)
+    search = WalkSearch(ground, settings.k, settings.walk_length, rng)
     kinds = sorted(by_kind)
     rng.shuffle(kinds)
     drawn = {kind: rng.sample(by_kind[kind], len(by_kind[kind])) for kind in kinds}

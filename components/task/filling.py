@@ -128,7 +128,7 @@ class Filler:
             return Argument(parameter=item, value=self._rng.choice(values), source=None)
         if not item.required:
             return None
-        if self._takes_any_text(item):
+        if _takes_any_text(self._graph, item):
             stated = [fact for fact in known if _is_stateable(self._graph, fact)]
             if stated:
                 fact = self._rng.choice(stated)
@@ -153,18 +153,26 @@ class Filler:
         # What is the same is taken from where it was seen first.
         return _find(known, chosen.means, chosen.value)
 
-    def _takes_any_text(self, item: Parameter) -> bool:
-        """Return whether a service without links takes this text as it comes."""
-        blueprint = None if item.place is None else self._graph.blueprints[item.place.service]
-        is_text = item.schema.get("type") == "string" and "enum" not in item.schema
-        return (
-            is_text and "pattern" not in item.schema and (blueprint is None or blueprint.inferred)
-        )
-
     def _stating(self, shape: ToolShape, item: Parameter, fact: Known) -> Argument:
         template = self._rng.choice(phrases().fact_texts(shape, item.pointer, fact.place))
         text = template.replace("{" + FACT + "}", str(fact.value))
         return Argument(parameter=item, value=text, source=fact, template=template)
+
+
+def takes_text(graph: ToolGraph, shape: ToolShape) -> bool:
+    """Return whether a value that was seen can be stated in a text that a write must be given."""
+    return any(
+        item.required
+        and (item.is_free_text or (not item.names_row and _takes_any_text(graph, item)))
+        for item in shape.parameters
+    )
+
+
+def _takes_any_text(graph: ToolGraph, item: Parameter) -> bool:
+    """Return whether a service without links takes this text as it comes."""
+    blueprint = None if item.place is None else graph.blueprints[item.place.service]
+    is_text = item.schema.get("type") == "string" and "enum" not in item.schema
+    return is_text and "pattern" not in item.schema and (blueprint is None or blueprint.inferred)
 
 
 def _find(known: Sequence[Known], means: Place | None, value: Any) -> Known | None:

@@ -1,4 +1,4 @@
-"""What all drafts on one kind of world share: its graph, reads and anchors, found once."""
+"""What all drafts on one set of services share: its graph, reads and anchors, found once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from components.records.frozen import JsonObject
 from components.records.system import System
 from components.records.world import WorldSpec
 from components.task.anchors import Anchor, find_anchors
+from components.task.filling import takes_text
 from components.task.graph import Place, ToolGraph, ToolShape, tool_graph
 from components.task.known import Known, known_in
 from components.task.reads import ReadCall, index_by_value, possible_reads
@@ -25,13 +26,19 @@ _MAX_REMEMBERED = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """One kind of world, explored."""
+    """The world of all services that walks may go through, explored. A walk's own world holds only
+    those that it visits.
+    """
 
     world: World
     graph: ToolGraph
     reads: Mapping[str, Sequence[ReadCall]]
     index: Mapping[tuple[Place, Any], Sequence[ReadCall]]
     anchors: tuple[Anchor, ...]
+    takers: Mapping[Place, tuple[ToolShape, ...]]
+    """What a value means -> the writes that name a row by such a value."""
+    tellers: tuple[ToolShape, ...]
+    """Writes that take a text, in which any value can be stated."""
     titles: Mapping[str, str]
     """Service -> its title."""
     _beginnings: dict[tuple[Place, Any], Mapping[ReadCall, int]] = field(default_factory=dict)
@@ -114,5 +121,21 @@ def _explored(system: System, spec: WorldSpec) -> Ground:
         reads=reads,
         index=index_by_value(tuple(call for calls in reads.values() for call in calls)),
         anchors=find_anchors(world, graph, reads),
+        takers=_takers(graph),
+        tellers=tuple(
+            shape
+            for _name, shape in sorted(graph.tools.items())
+            if shape.is_write and takes_text(graph, shape)
+        ),
         titles={name: system.reference.specs[name].title or name for name in spec.services},
     )
+
+
+def _takers(graph: ToolGraph) -> dict[Place, tuple[ToolShape, ...]]:
+    found: dict[Place, list[ToolShape]] = {}
+    for _name, shape in sorted(graph.tools.items()):
+        means = {item.means for item in shape.parameters if item.names_row}
+        for place in means if shape.is_write else ():
+            if place is not None:
+                found.setdefault(place, []).append(shape)
+    return {place: tuple(shapes) for place, shapes in found.items()}

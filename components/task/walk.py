@@ -1,9 +1,10 @@
 """Walks: chains of calls through K services that turn on a reaction, found by executing.
 
-Owns the search: first a row is read, then a write in another service makes a reaction change it,
-then it is read again, and the new value is used. A walk never calls the same service twice in a
-row, every call after the first needs something that only an earlier answer gave, and every read
-gives something that a later call needs.
+Owns the search. Which services a walk visits is not drawn before it: it goes where its values lead,
+until it has been in K of them, and from then on stays among these. First a row is read, then a
+write in another service makes a reaction change it, then it is read again, and the new value is
+used. A walk never calls the same service twice in a row, every call after the first needs something
+that only an earlier answer gave, and every read gives something that a later call needs.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _BUDGET = 140
 """Calls executed for one walk before it is given up."""
 _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
+_NEW = 2.0
+"""How much a service that was not visited yet is wanted, the more the fewer calls are left."""
+_TELLERS = 8
+"""Writes tried at one place of a walk that could state a value in a text."""
 _REACH = 3
 """Reads between the first call and a value that the turn needs."""
 
@@ -72,6 +77,11 @@ class Walk:
     answer: Mapping[str, Known]
     """Fields of the answer."""
 
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The K services that it visits, sorted."""
+        return tuple(sorted({step.shape.service for step in self.steps}))
+
     def step(self, name: str) -> WalkStep:
         """Return one step by its name."""
         return next(step for step in self.steps if step.name == name)
@@ -86,6 +96,11 @@ class _Node:
     again: Known | None = None
     focus: tuple[Known, ...] = ()
     """Values of which one has to be used: the one read again, or what was found by it."""
+
+    @property
+    def services(self) -> frozenset[str]:
+        """Services that the walk has been in."""
+        return frozenset(step.shape.service for step in self.steps)
 
     @property
     def known(self) -> tuple[Known, ...]:
@@ -114,11 +129,10 @@ _Move = tuple[ToolShape, Arguments, ReadCall | None, Phase]
 class WalkSearch:
     """Searches for one walk through one anchor."""
 
-    def __init__(self, ground: Ground, length: int, rng: random.Random) -> None:
-        """Args: ground: the world of the K services, explored; length: L; rng: every choice."""
+    def __init__(self, ground: Ground, k: int, length: int, rng: random.Random) -> None:
+        """Args: ground: all services, explored; k, length: K and L; rng: every choice."""
         self._ground, self._graph = ground, ground.graph
-        self._services = tuple(sorted(ground.reads))
-        self._length, self._rng = length, rng
+        self._k, self._length, self._rng = k, length, rng
         self.executed = 0
         self._filler = Filler(ground.world, ground.graph, rng)
 
@@ -134,12 +148,14 @@ class WalkSearch:
 
     def _extend(self, node: _Node) -> Walk | None:
         left = self._length - len(node.steps)
-        missing = set(self._services) - {step.shape.service for step in node.steps}
-        if left < max(len(missing), Phase.READ_AGAIN - node.phase):
+        due = self._due(node)
+        if len(node.services | due) > self._k:
+            return None
+        if left < max(self._k - len(node.services), Phase.READ_AGAIN - node.phase):
             return None
         if left == 0:
             return self._finished(node)
-        for shape, arguments, call, phase in self._moves(node):
+        for shape, arguments, call, phase in self._moves(node, due, left):
             if self._left <= 0:
                 return None
             self._left -= 1
@@ -150,16 +166,35 @@ class WalkSearch:
                 return found
         return None
 
-    def _moves(self, node: _Node) -> Iterator[_Move]:
-        """Yield the calls that could come next, the most wanted first."""
+    def _due(self, node: _Node) -> frozenset[str]:
+        """Return the services that the turn still has to visit."""
+        turn = self._anchor.trigger.service, self._anchor.row.service
+        return frozenset(turn) - node.services
+
+    def _moves(self, node: _Node, due: frozenset[str], left: int) -> Iterator[_Move]:
+        """Yield the calls that could come next, the most wanted first.
+
+        Args:
+            node: where the walk is.
+            due: services that it has to visit yet.
+            left: calls that it has left.
+        """
         last = node.steps[-1].shape.service if node.steps else ""
         known = node.known
-        for moves in (self._turning(node, known), self._filling(node, known)):
-            ranked = [
-                (rank + self._rng.random(), number, move)
-                for number, (rank, move) in enumerate(moves)
-                if move[0].service != last and (not node.steps or is_grounded(move[1]))
-            ]
+        missing = self._k - len(node.services)
+        has_room = missing > len(due)
+        allowed = None if has_room else node.services | due
+        for moves in (self._turning(node, known), self._filling(node, known, allowed)):
+            ranked = []
+            for number, (rank, move) in enumerate(moves):
+                service = move[0].service
+                is_new = service not in node.services
+                if service == last or (allowed is not None and service not in allowed):
+                    continue
+                if (left == missing and not is_new) or (node.steps and not is_grounded(move[1])):
+                    continue
+                wanted = _NEW * missing / left if is_new else 0.0
+                ranked.append((rank - wanted + self._rng.random(), number, move))
             for _rank, _number, move in sorted(ranked, key=lambda item: item[:2])[:_BREADTH]:
                 yield move
 
@@ -197,15 +232,12 @@ class WalkSearch:
 
     def _uses(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
-        for service in self._services:
-            if service == node.again.place.service:
-                continue
-            for shape in self._graph.of_service(service):
-                if shape.is_write:
-                    filled = self._filler.drawn(shape, known, must=node.focus)
-                    if filled is not None:
-                        is_typed = all(not item.template for item in filled)
-                        yield (-1.0 if is_typed else 0.3), (shape, filled, None, Phase.USED)
+        for shape in self._writes(node.focus):
+            if shape.service != node.again.place.service:
+                filled = self._filler.drawn(shape, known, must=node.focus)
+                if filled is not None:
+                    is_typed = all(not item.template for item in filled)
+                    yield (-1.0 if is_typed else 0.3), (shape, filled, None, Phase.USED)
         if node.focus == (node.again,):
             for call in self._takers(node.again):
                 filled = self._filler.given(call.shape, call.arguments, known)
@@ -213,23 +245,32 @@ class WalkSearch:
                     yield -0.5, (call.shape, filled, call, Phase.READ_AGAIN)
 
     def _takers(self, fact: Known) -> Iterator[ReadCall]:
-        key = (fact.means, fact.value)
-        for service in self._services:
-            yield from (call for call in self._ground.reads[service] if key in call.takes)
+        yield from self._ground.index.get((fact.means, fact.value), ())
 
-    def _filling(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
+    def _writes(self, facts: Sequence[Known]) -> Iterator[ToolShape]:
+        """Yield the writes that can use one of these values, those that tell it last."""
+        found: dict[int, ToolShape] = {}
+        for means in dict.fromkeys(fact.means for fact in facts):
+            found.update({id(shape): shape for shape in self._ground.takers.get(means, ())})
+        yield from found.values()
+        tellers = [shape for shape in self._ground.tellers if id(shape) not in found]
+        yield from self._rng.sample(tellers, min(_TELLERS, len(tellers)))
+
+    def _filling(
+        self, node: _Node, known: Sequence[Known], allowed: frozenset[str] | None
+    ) -> Iterator[tuple[float, _Move]]:
         """Yield writes that use what is known and that the turn could do without."""
         if not node.steps or node.phase is Phase.START:
             return
         last = node.steps[-1].shape.service
         used = {step.shape.name for step in node.steps} | {self._anchor.trigger.name}
         usable = [item for item in known if item not in node.focus]
-        for service in self._services:
-            for shape in self._graph.of_service(service) if service != last else ():
-                if shape.is_write and shape.name not in used:
-                    filled = self._filler.drawn(shape, usable)
-                    if filled is not None:
-                        yield 0.0, (shape, filled, None, node.phase)
+        for shape in self._writes(usable):
+            is_open = allowed is None or shape.service in allowed
+            if is_open and shape.service != last and shape.name not in used:
+                filled = self._filler.drawn(shape, usable)
+                if filled is not None:
+                    yield 0.0, (shape, filled, None, node.phase)
 
     def _stepped(
         self,
@@ -385,15 +426,13 @@ class WalkSearch:
             return [(0.0, call) for call in anchor.first_reads if call.can_begin]
         return [
             (0.5 * max(way[call] for way in ways), call)
-            for name in self._services
-            for call in self._ground.reads[name]
+            for call in ways[0]
             if all(call in way for way in ways)
         ]
 
     def _relevant_reads(self, anchor: Anchor) -> tuple[tuple[int, ReadCall], ...]:
         """Return the reads that lead to what the turn needs, with their distance from it."""
         index = self._ground.index
-        here = set(self._services)
         wanted = {
             (item.means, anchor.arguments[item.pointer])
             for item in anchor.trigger.parameters
@@ -403,7 +442,7 @@ class WalkSearch:
             and item.means is not None
         }
         found: dict[int, tuple[int, ReadCall]] = {}
-        layer = [call for call in anchor.first_reads if call.shape.service in here]
+        layer = list(anchor.first_reads)
         for distance in range(_REACH + 1):
             fresh = [call for call in layer if id(call) not in found]
             found.update({id(call): (distance, call) for call in fresh})
