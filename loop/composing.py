@@ -20,11 +20,16 @@ from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
 from components.task.compose import ComposedTask, compose_task
 from components.task.config import TaskConfig
+from components.task.duplicates import NearDuplicates
 from loop.compute.jobs import Job, Work
+from loop.compute.pool import Pool
+from loop.console import Console
 from loop.context import RoundContext
 from loop.train.split import Kind, kind_of
+from loop.units import UnitLog
 
 DUPLICATE = "duplicate"
+"""A task that says nearly what another one says, of the same calls."""
 HELD_OUT = "held_out"
 """A task that a policy is measured on; a round that trains is not spent on it."""
 
@@ -62,13 +67,32 @@ class Composed:
     drafted: int
     rejected: dict[str, int]
     """Reason -> drafts."""
+    missing: int = 0
+    """Tasks that no draft was left for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafting:
+    """Where drafts come from, who makes them and where they are recorded."""
+
+    settings: TaskConfig
+    base: int
+    """Seed of the first draft; the next has the next number."""
+    units: UnitLog
+    """Drafts that are recorded here are not made again."""
+    stage: str
+    """Name under which they are recorded."""
+    pool: Pool
+    console: Console
+    spares_held_out: bool = False
+    """Tasks that a policy is measured on are passed over."""
 
 
 def compose_tasks(context: RoundContext, stage: str, system: System, missing: int) -> Composed:
-    """Draft until `missing` further tasks are certified.
+    """Draft until `missing` further tasks of a round are certified.
 
     Args:
-        context: the open round; drafts that it has recorded are not made again.
+        context: the open round.
         stage: name under which drafts are recorded.
         system: services and the tasks that are there already.
         missing: how many tasks are to be added.
@@ -76,20 +100,48 @@ def compose_tasks(context: RoundContext, stage: str, system: System, missing: in
     Raises:
         ConfigError: too few drafts became tasks; the message counts the reasons.
     """
-    units = context.folder.units
+    drafting = Drafting(
+        settings=context.config.task,
+        base=context.number * 1_000_000 + first_seed(context.config.seed),
+        units=context.folder.units,
+        stage=stage,
+        pool=context.pool,
+        console=context.console,
+        spares_held_out=context.config.trains,
+    )
+    composed = draft_tasks(drafting, system, missing)
+    if composed.missing:
+        mend = ", and give run= another name: this run keeps its configuration"
+        raise ConfigError(too_few(composed, missing) + mend)
+    return composed
+
+
+def first_seed(seed: int) -> int:
+    """Return the seed of the first draft of a run's seed."""
+    return seed * 1_000_003
+
+
+def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
+    """Draft until `missing` further tasks are certified, or no drafts are left.
+
+    Args:
+        drafting: settings, and who makes drafts.
+        system: services and the tasks that are there already.
+        missing: how many tasks are to be added.
+    """
+    units, stage = drafting.units, drafting.stage
     done = units.done(stage)
     ground = Ground(
-        system=system.model_copy(update={"tasks": FrozenDict()}), settings=context.config.task
+        system=system.model_copy(update={"tasks": FrozenDict()}), settings=drafting.settings
     )
-    base = context.number * 1_000_000 + context.config.seed * 1_000_003
-    most = missing * context.config.task.max_drafts_per_task
+    base, most = drafting.base, missing * drafting.settings.max_drafts_per_task
     keys = {f"{number:06d}": Draft(seed=base + number) for number in range(most)}
     added: list[ComposedTask] = []
-    seen = {task.instruction for task in system.tasks.values()}
+    near = NearDuplicates(system.tasks.values())
     rejected: Counter[str] = Counter()
     drafted = 0
     wanted = ((key, draft) for key, draft in keys.items() if key not in done)
-    with closing(context.pool.map(COMPOSE, ground, wanted)) as results:
+    with closing(drafting.pool.map(COMPOSE, ground, wanted)) as results:
         for key in keys:
             if len(added) >= missing:
                 break
@@ -101,17 +153,20 @@ def compose_tasks(context: RoundContext, stage: str, system: System, missing: in
             drafted += 1
             if isinstance(draft, RejectedDraft):
                 rejected[draft.reason] += 1
-            elif draft.task.instruction in seen or draft.task.task_id in system.tasks:
+            elif draft.task.task_id in system.tasks or near.is_one(draft.task):
                 rejected[DUPLICATE] += 1
-            elif context.config.trains and _is_held_out(system, draft):
+            elif drafting.spares_held_out and _is_held_out(system, draft):
                 rejected[HELD_OUT] += 1
             else:
-                seen.add(draft.task.instruction)
+                near.add(draft.task)
                 added.append(draft)
-                context.console.progress(stage, len(added), missing)
-    if len(added) < missing:
-        raise ConfigError(_too_few(len(added), missing, drafted, rejected))
-    return Composed(with_tasks(system, added), drafted, dict(sorted(rejected.items())))
+                drafting.console.progress(stage, len(added), missing)
+    return Composed(
+        with_tasks(system, added),
+        drafted,
+        dict(sorted(rejected.items())),
+        missing=missing - len(added),
+    )
 
 
 def _is_held_out(system: System, draft: ComposedTask) -> bool:
@@ -158,10 +213,12 @@ def _from_json(body: dict[str, Any]) -> ComposedTask | RejectedDraft:
     )
 
 
-def _too_few(found: int, wanted: int, drafted: int, rejected: Counter[str]) -> str:
-    reasons = ", ".join(f"{reason} {count}" for reason, count in rejected.most_common(3))
+def too_few(composed: Composed, wanted: int) -> str:
+    """Return what to say where drafts ran out."""
+    counted = Counter(composed.rejected).most_common(3)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in counted)
     return (
-        f"only {found} of {wanted} tasks could be made in {drafted} drafts ({reasons}); lower "
-        "task.count, change task.k, task.walk_length or task.domains, or raise "
-        "task.max_drafts_per_task, and give run= another name: this run keeps its configuration"
+        f"only {wanted - composed.missing} of {wanted} tasks could be made in {composed.drafted} "
+        f"drafts ({reasons}); lower task.count, change task.k, task.walk_length or task.domains, "
+        "or raise task.max_drafts_per_task"
     )

@@ -184,6 +184,37 @@ class SynthesizeConfig(Config):
     """Who compiles; changes no result."""
 
 
+class ComposeConfig(Config):
+    """Keys of `compose`."""
+
+    run: RunName
+    """Name of the set: its folder under `runs_dir`, where `out` names no other. In a sweep, each
+    job adds 8 digits to it."""
+    runs_dir: PathText = Field(min_length=1)
+    """Folder of all runs, with the store of compiled services."""
+    seed: int = Field(ge=0)
+    """Seed of everything that is drawn."""
+    out: PathText | None
+    """Folder that the set is written to; null: `runs_dir`/`run`."""
+    environment: EnvironmentConfig
+    """Services."""
+    task: TaskConfig
+    """How many tasks, and what they look like; count null: 100."""
+    compute: ComputeConfig
+    """Who composes; changes no result."""
+
+
+class CertifyConfig(Config):
+    """Keys of `certify`."""
+
+    tasks: PathText = Field(min_length=1)
+    """Folder of a task set, as `compose` writes it."""
+    compute: ComputeConfig
+    """Who checks; changes no result."""
+    out: PathText | None
+    """File that the result is also written to, as JSON; null: none."""
+
+
 class CompareConfig(Config):
     """Keys of `compare`."""
 
@@ -210,7 +241,8 @@ class ShowConfig(Config):
     rollout: TextId | None
     """Rollout to show turn by turn."""
     task: TextId | None
-    """Task to show: instruction, walk, gold, rubric, certificate."""
+    """Task to show: instruction, walk, gold, rubric, certificate; with a slash, `FOLDER/ID` of a
+    set that compose wrote."""
     service: TextId | None
     """Service to show: its tools and reactions; with a slash, a folder that synthesize wrote."""
     patch: TextId | None

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from components.environment.author.config import ModelAuthorConfig
 from components.environment.catalog_loader import (
@@ -29,6 +29,7 @@ from components.records.code import CodeService
 from components.records.frozen import FrozenDict, thaw
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
+from components.task.config import TaskConfig
 from loop.compute.config import LocalComputeConfig
 from loop.compute.pool import open_pool
 from loop.config import RunConfig
@@ -43,6 +44,17 @@ from loop.verbs import nearest
 _NO_DATE = "1970-01-01"
 """A round keeps no cards: its result does not depend on the day."""
 _SOURCE_KEYS = ("environment.sources", "environment.mcp_config", "environment.recordings")
+
+
+class ServiceKeys(Protocol):
+    """What is read of a configuration to build services, and to see whether tasks fit them."""
+
+    @property
+    def runs_dir(self) -> str: ...
+    @property
+    def environment(self) -> EnvironmentConfig: ...
+    @property
+    def task(self) -> TaskConfig: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +113,7 @@ def check_settings(config: RunConfig) -> None:
         _check_tasks_fit(config, specs)
 
 
-def build_services(config: RunConfig, console: Console) -> Services:
+def build_services(config: ServiceKeys, console: Console) -> Services:
     """Load, list, compile and gate every service that the configuration names.
 
     Raises:
@@ -178,7 +190,7 @@ def build_services(config: RunConfig, console: Console) -> Services:
 
 
 def _check_tasks_fit(
-    config: RunConfig, specs: dict[str, ServiceSpec], code: Collection[str] = ()
+    config: ServiceKeys, specs: dict[str, ServiceSpec], code: Collection[str] = ()
 ) -> None:
     """Refuse settings of `task` that no draft could meet, before any draft is made."""
     known = sorted({*specs, *(spec.domain for spec in specs.values())})
@@ -204,7 +216,7 @@ def _check_tasks_fit(
         )
 
 
-def _wanted(config: RunConfig, specs: Mapping[str, ServiceSpec]) -> list[str]:
+def _wanted(config: ServiceKeys, specs: Mapping[str, ServiceSpec]) -> list[str]:
     """Return the services that `task.domains` lets tasks be drawn from."""
     wanted = config.task.domains
     return [
@@ -214,7 +226,9 @@ def _wanted(config: RunConfig, specs: Mapping[str, ServiceSpec]) -> list[str]:
     ]
 
 
-def _check_partners(config: RunConfig, specs: dict[str, ServiceSpec], compiled: list[str]) -> None:
+def _check_partners(
+    config: ServiceKeys, specs: dict[str, ServiceSpec], compiled: list[str]
+) -> None:
     """Refuse tasks that would be made of compiled services alone: none of them reacts to another,
     and a task comes back to a service because of what another one did.
     """
@@ -270,7 +284,7 @@ def listed_servers(
 
 
 def _compiled(
-    config: RunConfig, console: Console, refused: dict[str, str], recorded: dict[str, Any]
+    config: ServiceKeys, console: Console, refused: dict[str, str], recorded: dict[str, Any]
 ) -> list[Candidate]:
     settings = config.environment
     if not sources_of(settings) and not settings.recordings:
@@ -305,7 +319,7 @@ def _compiled(
 
 
 def _authored(
-    config: RunConfig, console: Console, services: tuple[CompiledSpec, ...]
+    config: ServiceKeys, console: Console, services: tuple[CompiledSpec, ...]
 ) -> list[Candidate]:
     """Return compiled services, as code where a model wrote some that is better."""
     author = config.environment.author
@@ -341,7 +355,7 @@ def sources_of(settings: EnvironmentConfig) -> list[Source]:
 
 
 def _recorded(
-    config: RunConfig, path: Path, name: str, listed: tuple[ListedServer, ...]
+    config: ServiceKeys, path: Path, name: str, listed: tuple[ListedServer, ...]
 ) -> dict[str, Any]:
     """Call one allowed tool of a real server; what it answers is kept in the ledger."""
     server, _, tool = name.partition(".")

@@ -40,6 +40,16 @@ VERBS = (
         config="SynthesizeConfig",
     ),
     Verb(
+        name="compose",
+        summary="make a set of tasks, each with a certificate, and say how varied they are",
+        config="ComposeConfig",
+    ),
+    Verb(
+        name="certify",
+        summary="run every certificate of a task set again",
+        config="CertifyConfig",
+    ),
+    Verb(
         name="bench",
         summary="measure a part against its bar: bench world, bench specs, bench fidelity",
         config="BenchConfig",
@@ -92,6 +102,7 @@ EXAMPLES = (
     ("python -m loop show task=t_4f21 run=mine", "everything about one task"),
     ("python -m loop doctor", "is everything there that a round needs?"),
     ("python -m loop synthesize environment.mcp_config=mcp.json", "services of your MCP servers"),
+    ("python -m loop compose task.count=100 out=tasks", "a set of certified tasks"),
     ("python -m loop bench world out=world.json", "a benchmark"),
 )
 

@@ -96,6 +96,8 @@ class _Node:
     again: Known | None = None
     focus: tuple[Known, ...] = ()
     """Values of which one has to be used: the one read again, or what was found by it."""
+    due: tuple[Known, ...] = ()
+    """Values of a read beside the turn, of which one has to be used as well."""
 
     @property
     def services(self) -> frozenset[str]:
@@ -123,7 +125,10 @@ class _Node:
         return bool(written & _written(step))
 
 
+_BESIDE = (Phase.CHANGED, Phase.USED)
+"""When a walk may read what its turn does not need."""
 _Move = tuple[ToolShape, Arguments, ReadCall | None, Phase]
+"""Call, its arguments, the read that it is, and the phase that it leads to."""
 
 
 class WalkSearch:
@@ -147,14 +152,14 @@ class WalkSearch:
         return self._extend(_Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
     def _extend(self, node: _Node) -> Walk | None:
-        left = self._length - len(node.steps)
+        left = self._length - len(node.steps) - bool(node.due)
         due = self._due(node)
         if len(node.services | due) > self._k:
             return None
         if left < max(self._k - len(node.services), Phase.READ_AGAIN - node.phase):
             return None
-        if left == 0:
-            return self._finished(node)
+        if left <= 0 and not node.due:
+            return self._finished(node) if left == 0 else None
         for shape, arguments, call, phase in self._moves(node, due, left):
             if self._left <= 0:
                 return None
@@ -265,12 +270,32 @@ class WalkSearch:
         last = node.steps[-1].shape.service
         used = {step.shape.name for step in node.steps} | {self._anchor.trigger.name}
         usable = [item for item in known if item not in node.focus]
-        for shape in self._writes(usable):
+        for shape in self._writes(node.due or usable):
             is_open = allowed is None or shape.service in allowed
             if is_open and shape.service != last and shape.name not in used:
-                filled = self._filler.drawn(shape, usable)
+                filled = self._filler.drawn(shape, usable, must=node.due)
                 if filled is not None:
                     yield 0.0, (shape, filled, None, node.phase)
+        if not node.due and node.phase in _BESIDE:
+            yield from self._side_reads(node, usable, allowed)
+
+    def _side_reads(
+        self, node: _Node, known: Sequence[Known], allowed: frozenset[str] | None
+    ) -> Iterator[tuple[float, _Move]]:
+        """Yield reads of rows that known values name; what they show has to be used then."""
+        taken = {
+            (item.parameter.means, item.value) for step in node.steps for item in step.arguments
+        }
+        for fact in known:
+            if (fact.means, fact.value) in taken:
+                continue
+            for call in self._ground.index.get((fact.means, fact.value), ()):
+                service = call.shape.service
+                is_open = allowed is None or service in allowed
+                if is_open and len(call.arguments) == 1 and service not in node.services:
+                    filled = self._filler.given(call.shape, call.arguments, known)
+                    if filled is not None:
+                        yield 0.6, (call.shape, filled, call, node.phase)
 
     def _stepped(
         self,
@@ -320,6 +345,16 @@ class WalkSearch:
             )
         if phase is not Phase.START and first is None:
             return None
+        due = () if any(item.source in node.due for item in arguments) else node.due
+        if call is not None and phase is node.phase and phase in _BESIDE:
+            have = {(fact.means, fact.value) for fact in node.known}
+            due = tuple(
+                fact
+                for fact in step.known
+                if fact.value is not None and (fact.means, fact.value) not in have
+            )
+            if not due:
+                return None
         return _Node(
             steps=(*node.steps, step),
             state=outcome.state,
@@ -327,6 +362,7 @@ class WalkSearch:
             first=first,
             again=again,
             focus=focus,
+            due=due,
         )
 
     def _counts(self, node: _Node, step: WalkStep, again: Known) -> bool:
@@ -426,7 +462,8 @@ class WalkSearch:
             return [(0.0, call) for call in anchor.first_reads if call.can_begin]
         return [
             (0.5 * max(way[call] for way in ways), call)
-            for call in ways[0]
+            for name in sorted(self._ground.reads)
+            for call in self._ground.reads[name]
             if all(call in way for way in ways)
         ]
 

@@ -19,8 +19,9 @@ from loop.show.patch import show_patch
 from loop.show.rollout import show_rollout
 from loop.show.seen import Seen
 from loop.show.service import show_service
-from loop.show.task import show_task
+from loop.show.task import show_task, show_task_of_set
 from loop.show.viewed import of_folder, of_round
+from loop.tasks.folder import read_set
 
 
 def look(config: ShowConfig) -> Page:
@@ -34,6 +35,8 @@ def look(config: ShowConfig) -> Page:
     name = getattr(config, subject)
     if subject == "service" and (os.sep in name or "/" in name):
         return show_service(of_folder(Path(name), Path(config.runs_dir)))
+    if subject == "task" and (os.sep in name or "/" in name):
+        return _task_of_set(Path(name))
     ledger = Ledger(Path(config.runs_dir), config.run)
     number = _round_of(ledger, config)
     with ledger.read_round(number) as folder:
@@ -48,6 +51,17 @@ def look(config: ShowConfig) -> Page:
                 return show_service(of_round(seen, name))
             case _:
                 return show_patch(seen, name)
+
+
+def _task_of_set(place: Path) -> Page:
+    """Return the page of `FOLDER/ID`."""
+    system = read_set(place.parent)
+    if place.name not in system.tasks:
+        raise ConfigError(
+            f"there is no task '{place.name}' in {place.parent}; "
+            f"{_nearest(place.name, system.tasks)}"
+        )
+    return show_task_of_set(system, place.name, f"set {place.parent}")
 
 
 def _round_of(ledger: Ledger, config: ShowConfig) -> int:

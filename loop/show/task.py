@@ -24,16 +24,34 @@ from loop.plain_page import Page
 from loop.report.changes import value_text
 from loop.show.rollout import show_changes
 from loop.show.seen import Seen
+from loop.train.split import kind_of
 
 
 def show_task(seen: Seen, name: str) -> Page:
     """Return the page of one task, as the first pass of the round saw it."""
     system = seen.before if name in seen.before.tasks else seen.after
+    return _page(system, name, seen.where, _facts(seen, system.tasks[name]))
+
+
+def show_task_of_set(system: System, name: str, where: str) -> Page:
+    """Return the page of one task of a set that `compose` wrote.
+
+    Args:
+        system: the set.
+        name: id of the task.
+        where: the set in words.
+    """
+    task = system.tasks[name]
+    kind = kind_of(system.environment, task, system.reference.certificates[name])
+    return _page(system, name, where, [*_made(task), ("split", kind.value)])
+
+
+def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -> Page:
     task = system.tasks[name]
     certificate = system.reference.certificates.get(name)
     page = Page()
-    page.heading(f"Task {name} ({seen.where})")
-    page.table(_facts(seen, task))
+    page.heading(f"Task {name} ({where})")
+    page.table(facts)
     page.heading("Instruction")
     page.verbatim(task.instruction)
     for rule in task.policy_rules:
@@ -58,9 +76,13 @@ def show_task(seen: Seen, name: str) -> Page:
     return page
 
 
+def _made(task: Task) -> list[tuple[str, str]]:
+    return [("kind", f"{task.kind}, drawn with seed {task.seed}")]
+
+
 def _facts(seen: Seen, task: Task) -> list[tuple[str, str]]:
     key = task.task_id
-    facts = [("kind", f"{task.kind}, split {task.split}, drawn with seed {task.seed}")]
+    facts = _made(task)
     for stage, label in (("rollout", "passed before"), ("reeval", "passed after")):
         groups = seen.folder.units.record_lists(f"{stage}.score", ScoredTrajectory, key).values()
         passed = [scored.passed for group in groups for scored in group]

@@ -29,6 +29,7 @@ from components.records.blueprint import FieldType
 from components.records.frozen import FrozenDict, texts_in
 from components.records.system import Environment
 from components.records.task import Certificate, Task
+from components.task.duplicates import calls_of
 
 _SALT = "selvage-split-1"
 _ONE_IN = 8
@@ -60,16 +61,11 @@ def kind_of(environment: Environment, task: Task, certificate: Certificate) -> K
     """
     if _is_drawn("services", " ".join(sorted(task.world.services)), _ONE_IN):
         return Kind.SERVICES
-    if _is_drawn("sequence", " ".join(sequence_of(task)), _ONE_IN):
+    if _is_drawn("sequence", " ".join(calls_of(task)), _ONE_IN):
         return Kind.SEQUENCE
     if any(is_held_out(entity) for entity in entities_of(environment, task, certificate)):
         return Kind.ENTITY
     return Kind.FAMILIAR if _is_drawn("task", task.task_id, _FAMILIAR_ONE_IN) else Kind.TRAIN
-
-
-def sequence_of(task: Task) -> tuple[str, ...]:
-    """Return the pattern of a task: `service.tool` of each gold step."""
-    return tuple(f"{step.service}.{step.tool}" for _, step in sorted(task.gold.items()))
 
 
 def is_held_out(entity: str) -> bool:

@@ -13,6 +13,7 @@ from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.task import RejectedDraft
 from components.task.config import TaskConfig
+from components.task.duplicates import calls_of
 from loop.policy.config import ErrorRates
 from loop.train import split
 from loop.train.gold import GoldDraft, GoldWay, draft_gold
@@ -23,7 +24,6 @@ from loop.train.split import (
     is_held_out,
     kind_of,
     named_in,
-    sequence_of,
 )
 from tests.task.builders import builtin_system
 from tests.train.gold_tasks import drafts, sizes, way, with_harness
@@ -67,10 +67,10 @@ def test_patterns_and_sets_of_services_are_either_trained_or_held_out(
         return [draft for draft in found if draft.kind in kinds]
 
     usual = of(Kind.TRAIN, Kind.FAMILIAR, Kind.ENTITY)
-    trained = {sequence_of(draft.task) for draft in usual}
+    trained = {calls_of(draft.task) for draft in usual}
     sets = {draft.task.world.services for draft in usual}
 
-    assert not trained & {sequence_of(draft.task) for draft in of(Kind.SEQUENCE)}
+    assert not trained & {calls_of(draft.task) for draft in of(Kind.SEQUENCE)}
     assert not sets & {draft.task.world.services for draft in of(Kind.SERVICES)}
 
 

@@ -1,0 +1,128 @@
+"""How varied a set of tasks is, and how hard by construction: counts, and nothing judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from components.records.base import Record
+from components.records.blueprint import ToolBlueprint
+from components.records.frozen import FrozenDict
+from components.records.system import System
+from components.records.task import Certificate, Task
+from components.task.duplicates import calls_of
+from components.task.provenance import observations_of
+
+
+class TaskMeasures(Record):
+    """Counts over a set of tasks."""
+
+    tasks: int
+    calls: int
+    """Calls of all gold solutions."""
+    functional: FrozenDict[str, int]
+    """read, write, process -> calls."""
+    walk_length: FrozenDict[str, int]
+    """L -> tasks."""
+    k: FrozenDict[str, int]
+    """K -> tasks."""
+    distractors: FrozenDict[str, int]
+    """Services in the way -> tasks."""
+    services: FrozenDict[str, int]
+    """Service -> tasks that need it."""
+    tools_used: int
+    """Different tools that some gold solution calls."""
+    tools_offered: int
+    """Tools of the services, those that are simulated or quarantined left out."""
+    patterns: int
+    """Different dependency patterns: calls in their order, and which step feeds which."""
+    largest_pattern: int
+    """Tasks of the most frequent pattern."""
+    reactions: FrozenDict[str, int]
+    """Reaction -> tasks whose gold solution sets it off."""
+    answers: int
+    """Tasks that ask for an answer."""
+    difficulty: FrozenDict[str, int]
+    """Sum of the tools' difficulties, in steps of 5 -> tasks."""
+    observed_arguments: float
+    """Arguments of a gold solution that only an observation gives, on average."""
+    probes: FrozenDict[str, int]
+    """Kind of mutant or variant -> how many the certificates hold."""
+
+
+def measure_tasks(system: System) -> TaskMeasures:
+    """Return the counts of a system's tasks."""
+    tasks = [system.tasks[name] for name in sorted(system.tasks)]
+    tools = {
+        (service, name): tool
+        for service, blueprint in system.environment.blueprints.items()
+        for name, tool in blueprint.tools.items()
+        if not tool.simulated and name not in blueprint.quarantined
+    }
+    steps = [(step.service, step.tool) for task in tasks for step in task.gold.values()]
+    patterns = Counter(map(pattern_of, tasks))
+    certificates = system.reference.certificates
+    return TaskMeasures(
+        tasks=len(tasks),
+        calls=len(steps),
+        functional=_counted(tools[step].functional.value for step in steps),
+        walk_length=_counted(str(len(task.gold)) for task in tasks),
+        k=_counted(str(len(task.world.services)) for task in tasks),
+        distractors=_counted(str(len(task.world.distractors)) for task in tasks),
+        services=_counted(name for task in tasks for name in task.world.services),
+        tools_used=len(set(steps)),
+        tools_offered=len(tools),
+        patterns=len(patterns),
+        largest_pattern=max(patterns.values(), default=0),
+        reactions=_counted(
+            name for task in tasks for name in reactions_of(certificates[task.task_id])
+        ),
+        answers=sum(bool(task.answer) for task in tasks),
+        difficulty=_counted(f"{difficulty_of(task, tools) // 5 * 5:02d}" for task in tasks),
+        observed_arguments=round(mean(map(_num_observed, tasks)), 2) if tasks else 0.0,
+        probes=_counted(
+            probe.kind for task in tasks for probe in certificates[task.task_id].probes.values()
+        ),
+    )
+
+
+def pattern_of(task: Task) -> tuple[Any, ...]:
+    """Return the dependency pattern: the calls in their order, and the steps that feed each."""
+    feeds = tuple(
+        tuple(
+            sorted({p.step for source in step.arguments.values() for p in observations_of(source)})
+        )
+        for _, step in sorted(task.gold.items())
+    )
+    return calls_of(task), feeds
+
+
+def difficulty_of(task: Task, tools: Mapping[tuple[str, str], ToolBlueprint]) -> int:
+    """Return the difficulty by construction: the sum of the calls', 1 to 5 each."""
+    return sum(tools[step.service, step.tool].difficulty for step in task.gold.values())
+
+
+def reactions_of(certificate: Certificate) -> Sequence[str]:
+    """Return the reactions that gold sets off, sorted."""
+    return sorted(
+        {
+            change.cause.removeprefix("reaction:")
+            for record in certificate.gold_run.values()
+            for change in record.changes
+            if change.cause.startswith("reaction:")
+        }
+    )
+
+
+def _num_observed(task: Task) -> int:
+    return sum(
+        bool(list(observations_of(source)))
+        for step in task.gold.values()
+        for source in step.arguments.values()
+    )
+
+
+def _counted(names: Iterable[str]) -> FrozenDict[str, int]:
+    return FrozenDict(dict(sorted(Counter(names).items())))
