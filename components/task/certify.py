@@ -39,7 +39,7 @@ from components.task.mutants import Mutants
 from components.task.order import check_order
 from components.task.reasons import Reason, Rejection
 
-GATES_VERSION = 3
+GATES_VERSION = 4
 """Raised when a gate changes what it admits."""
 
 

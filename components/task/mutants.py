@@ -22,6 +22,7 @@ from components.task.gates import known_of, parameter_of
 from components.task.gold import Call, Gold, derived_line, play, tried
 from components.task.graph import Parameter, Role, ToolGraph
 from components.task.provenance import at_path, leaves, observations_of
+from components.task.wanderer import random_calls
 
 _MAX_VALUES = 3
 """Other values tried for one argument."""
@@ -70,6 +71,7 @@ class Mutants:
         yield from self._answers()
         yield from self._more_reads()
         yield from self._orders()
+        yield self._random()
 
     def _mutant(
         self, kind: str, target: str, should_pass: bool, final: WorldState, answer: Any
@@ -280,6 +282,12 @@ class Mutants:
                 calls += [call] * (1 + (name == self._gold.names[0]))
         final = play(self._world, self._gold.initial, calls)
         yield self._mutant("more_reads", "", True, final, self._gold.answer)
+
+    def _random(self) -> Mutant:
+        """Return what a random agent leaves, with the right answer, by luck as it were."""
+        calls = list(random_calls(self._world, self._graph, f"{self._task.seed}:random"))
+        final = play(self._world, self._gold.initial, calls)
+        return self._failing("random", f"{len(calls)} calls", final)
 
     def _orders(self) -> Iterator[Mutant]:
         """Yield orders with two neighbours swapped, where calls and answer stay the same."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -130,3 +133,22 @@ def test_domains_limit_what_a_task_is_about() -> None:
     found = [item.task.world.services for item in drawn if isinstance(item, ComposedTask)]
     assert found
     assert set(found) == {("directory", "mail")}
+
+
+def test_drafts_do_not_depend_on_the_order_of_hashes() -> None:
+    code = (
+        "from tests.task.builders import Settings, builtin_system;"
+        "from components.task.compose import compose_task;"
+        "made = [compose_task(builtin_system(), Settings(k=2, walk_length=5), n) for n in range(4)];"
+        "print([getattr(item, 'reason', None) or item.task.task_id for item in made])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(outputs) == 1
