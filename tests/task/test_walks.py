@@ -139,7 +139,8 @@ def test_drafts_do_not_depend_on_the_order_of_hashes() -> None:
     code = (
         "from tests.task.builders import Settings, builtin_system;"
         "from components.task.compose import compose_task;"
-        "made = [compose_task(builtin_system(), Settings(k=2, walk_length=5), n) for n in range(4)];"
+        "keys = Settings(k=2, walk_length=5);"
+        "made = [compose_task(builtin_system(), keys, n) for n in range(4)];"
         "print([getattr(item, 'reason', None) or item.task.task_id for item in made])"
     )
     outputs = {
