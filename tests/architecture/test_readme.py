@@ -26,6 +26,8 @@ MODEL = (
 SMALLER = {
     "bench": ("scale=smoke",),
     "synthesize": (),
+    "compose": ("task.count=2", "compute=local"),
+    "certify": ("compute=local",),
     "evaluate": (
         "held_out.tasks=2", "held_out.max_drafts=12", "policy.adapter=null", "harness.max_turns=4",
     ),
@@ -34,7 +36,10 @@ SMALLER = {
         "train.frozen_layers=0", "train.batch_size=1",
     ),
 }  # fmt: skip
-TAKES_RUNS = ("evolve", "evaluate", "train", "show", "doctor", "synthesize", "bench")
+TAKES_RUNS = (
+    "evolve", "evaluate", "train", "show", "doctor", "synthesize", "bench", "compose",
+)  # fmt: skip
+FEW = re.compile(r"(?<=task\.count=)\d+")
 NOTES = [
     {"name": name, "inputSchema": {"type": "object", "properties": {key: {"type": "string"}}}}
     for name, key in (("create_note", "title"), ("get_note", "note_id"), ("list_notes", "status"))
@@ -118,6 +123,11 @@ def test_command_of_the_readme_runs(
     arguments = [part.replace("/models/my-model", str(model)) for part in arguments]
     arguments = [part.replace("runs/", f"{runs_dir}/") for part in arguments]
     verb = arguments[0]
+    if verb == "compose":
+        arguments = [FEW.sub("2", part) for part in arguments]
+    if verb == "certify":
+        made = ["task.count=2", "compute=local", "out=tasks", f"runs_dir='{runs_dir}'"]
+        assert main(["compose", *made]) == 0
     if "--help" not in arguments:
         arguments += [f"runs_dir='{runs_dir}'"] if verb in TAKES_RUNS else []
         acts = _acts(arguments)
