@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from components.environment.compiler.bounds import add_bounded_columns
 from components.environment.compiler.columns import add_archetype_columns, title_column
 from components.environment.compiler.computes import compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
@@ -77,6 +78,7 @@ def compile_spec(
     add_told_columns(stores, tables)
     for noun in sorted(tables):
         add_archetype_columns(tables[noun], tables)
+    add_bounded_columns(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
