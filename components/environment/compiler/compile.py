@@ -11,7 +11,7 @@ from typing import Any
 
 from components.environment.compiler.bounds import add_bounded_columns
 from components.environment.compiler.columns import add_archetype_columns, title_column
-from components.environment.compiler.computes import compile_pure
+from components.environment.compiler.computes import as_computation, compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
 from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
 from components.environment.compiler.observed import add_observed_columns
@@ -25,10 +25,12 @@ from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.told import add_told_columns
 from components.environment.compiler.upserts import as_makers
+from components.environment.compiler.works_out import works_out
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
 from components.environment.names import singular, tokens
 from components.environment.params import Param, SchemaProblem, read_params
+from components.environment.reading.features import server_prefix
 from components.environment.reading.read import read_spec
 from components.environment.reading.records import ToolReading
 from components.environment.service import compile_service
@@ -138,19 +140,31 @@ def _tools(
         except SchemaProblem as problem:
             problems[name] = problem
         groups.setdefault(readings[name].entity, []).append(params.get(name, {}))
+    worked = works_out(spec, readings, params, server_prefix(spec))
     flat = {entity: flat_names(group, entity or "") for entity, group in groups.items()}
     for name, tool in sorted(spec.tools.items()):
         reading = readings[name]
-        if reading.operation is Operation.EXTERNAL or not reading.deterministic:
+        is_outside = reading.operation is Operation.EXTERNAL or not reading.deterministic
+        read = None
+        if name in params:
+            read = read_tool(tool, reading, params[name], flat[reading.entity])
+        if read is not None and (is_outside or name in worked):
+            computation = as_computation(read)
+            if computation is not None:
+                tools[name] = computation
+                continue
+        if is_outside:
             told = reading.why[0] if reading.why else "its name and description say so"
             detail = f"its answer depends on a world outside: {told}"
             quarantined[name] = _quarantine(detail, QuarantineReason.EXTERNAL)
-        elif name in problems:
+        elif name in worked:
+            detail = f"its answer is not kept here: {worked[name]}"
+            quarantined[name] = _quarantine(detail, QuarantineReason.EXTERNAL)
+        elif read is None:
             quarantined[name] = _quarantine(
                 f"it {problems[name]}", QuarantineReason.UNSUPPORTED_SCHEMA
             )
         else:
-            read = read_tool(tool, reading, params[name], flat[reading.entity])
             if reading.entity is None and reading.operation is not Operation.COMPUTE:
                 read = Tool(
                     spec=tool,

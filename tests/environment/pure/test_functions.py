@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.environment.pure.functions import FUNCTIONS, PureError, call
+from components.environment.pure.functions import FUNCTIONS, call
 from components.environment.pure.units import UnitError, convert
+from components.environment.pure.values import PureError
 
 NOW = "2026-03-02T09:00:00Z"
 
