@@ -13,13 +13,19 @@ from components.environment.compiler.bounds import add_bounded_columns
 from components.environment.compiler.columns import add_archetype_columns, title_column
 from components.environment.compiler.computes import as_computation, compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
-from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
+from components.environment.compiler.moves import (
+    add_state_columns,
+    as_moves,
+    compile_move,
+    is_plain_move,
+)
 from components.environment.compiler.observed import add_observed_columns
 from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
 from components.environment.compiler.renames import with_names
 from components.environment.compiler.rows import add_output_columns, told_by_output
 from components.environment.compiler.seeding import seed_rows
+from components.environment.compiler.setters import compile_count, with_own_words
 from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
@@ -68,7 +74,8 @@ def compile_spec(
     readings = read_spec(spec) if readings is None else readings
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
-    tools = with_names(as_makers(settings_as_values(tools)))
+    tools = with_names(as_moves(as_makers(settings_as_values(tools))))
+    tools = with_own_words(tools)
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     spoken = spoken_words(spec)
@@ -191,6 +198,9 @@ def _compile_tool(tool: Tool, tables: Mapping[str, Table]) -> tuple[ToolBlueprin
     table = tables[tool.reading.entity or ""]
     if operation in _READS:
         return compile_read(tool, table, tables)
+    counted = compile_count(tool, table, tables)
+    if counted is not None:
+        return counted
     if operation is Operation.UPDATE and is_plain_move(tool):
         return compile_move(tool, table, tables)
     if not tool.inputs and operation in (Operation.CREATE, Operation.UPDATE):

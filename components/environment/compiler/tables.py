@@ -143,6 +143,8 @@ def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
 
 def _new_name(item: Input, table: Table) -> str:
     """Return what a column is called that an input is the first to speak of."""
+    if item.called:
+        return styled(item.called, style_of((item.param.name,)))
     start = next((start for start in RENAMES if item.word.startswith(start)), "")
     plain = item.word.removeprefix(start)
     is_free = bool(start) and plain not in ("", "id") and plain not in table.columns

@@ -90,9 +90,14 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         checks |= is_new(tool, table, skip) | has_name(tool, table)
     if origin is not None:
         lookups["origin"] = origin.lookup()
-        fields = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)} | (
-            fields
-        )
+        copied = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)}
+        kept = {
+            column: {"@coalesce": [item.ref, copied[column]]}
+            for item in tool.data
+            if not item.is_always_given and (column := table.find(item.word)) in copied
+            if column in fields
+        }
+        fields = copied | fields | kept
     fields = {**stamps(table, is_new=True), **fields}
     if table.kind is KeyKind.NATURAL:
         fields = {name: next_name(table, name) for name in table.names} | fields

@@ -215,8 +215,7 @@ class ReadLaws:
         found: set[str] = set()
         for name in self._properties:
             is_asked = snake(name) in words("query_words") or self._filters_in({name: ""})
-            is_asked = is_asked or bool(_side(name))
-            if is_asked or name in self._control.values() or not items:
+            if is_asked or _side(name) or name in self._control.values() or not items:
                 continue
             values = [call[0][name] for call in self._answered if name in call[0]]
             others = [value for value in values if value != arguments.get(name)][:2]

@@ -111,3 +111,12 @@ def is_kin(held: Any, wanted: Any) -> bool:
         return all(is_kin(item, wanted) for item in held)
     kinds = (bool, str, (int, float), Mapping)
     return any(isinstance(held, kind) and isinstance(wanted, kind) for kind in kinds)
+
+
+def is_named_by(tool: str, field: str, arguments: Iterable[str]) -> bool:
+    """True for a field that the names of a tool and of an argument give together: `fill_color_r`
+    of `set_fill_color(r)`.
+    """
+    parts = tokens(field)
+    ends = [own for argument in arguments if parts[-len(own := tokens(argument)) :] == own]
+    return any(set(parts[: -len(own)]) <= set(tokens(tool)) for own in ends if own)
