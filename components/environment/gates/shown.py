@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.environment.names import is_id_of, singular, snake, strip_noun
+from components.environment.names import is_id_of, singular, snake, strip_noun, tokens
 from components.environment.values import same
 from components.records.frozen import JsonObject
 
