@@ -70,8 +70,11 @@ def bound(item: Input, table: Table) -> tuple[str, Any, str]:
 
 def bounded_column(item: Input, table: Table) -> str | None:
     """Return the column that an upper or lower bound is compared with, or None."""
-    if item.kind not in ("string", "integer", "number") or item.is_list:
+    if item.kind not in ("string", "integer", "number") or item.is_list or item.param.enum:
         return None
+    usual = item.param.default
+    if isinstance(usual, str) and usual and not any(char.isdigit() for char in usual):
+        return None  # `since: daily` is a choice, and no moment
     is_number = item.kind != "string"
     spoken = {part for part in bounded_words(item.param) if part not in _BOUND_WORDS}
     choices = [

@@ -11,6 +11,7 @@ from typing import Any
 
 from components.environment.compiler.bounds import bound, is_time
 from components.environment.compiler.inputs import Input, Tool, words_of
+from components.environment.compiler.qualifiers import order_of_name, state_of_name
 from components.environment.compiler.rows import (
     Content,
     answer_of,
@@ -204,6 +205,11 @@ def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         said.append(told)
         if condition is not None:
             where.setdefault(label, condition)
+    state = state_of_name(tool, table)
+    if state is not None:
+        column, value = state
+        where.setdefault(f"by_name_{snake(column)}", {"@eq": [f"$item.{column}", value]})
+        said.append(f"its name asks for rows whose {column!r} is {value!r}")
     limit, checks = _whole(_limit(tool))
     offset, more = _offset(tool, limit)
     if limit is None and offset is not None:
@@ -211,9 +217,14 @@ def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     cursor = tool.first(Role.CURSOR)
     cursor = cursor if cursor is not None and cursor.kind == "string" and offset is None else None
     sort_with, turned = _order(tool, table)
+    order = order_of_name(tool, table)
+    if order is not None:
+        said.append(f"its name orders them by {order[0]!r}")
     query = Query(
         table=table.noun,
         where=FrozenDict(where),
+        sort_by=order[0] if order is not None else None,
+        descending=order[1] if order is not None and sort_with is None else False,
         sort_with=sort_with,
         descending_with=turned,
         limit=limit,
