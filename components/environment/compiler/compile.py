@@ -12,7 +12,13 @@ from typing import Any
 from components.environment.compiler.bounds import add_bounded_columns
 from components.environment.compiler.columns import add_archetype_columns, title_column
 from components.environment.compiler.computes import as_computation, compile_pure
-from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
+from components.environment.compiler.inputs import (
+    Tool,
+    flat_names,
+    read_tool,
+    with_values,
+    words_of,
+)
 from components.environment.compiler.moves import (
     add_state_columns,
     as_moves,
@@ -56,6 +62,7 @@ _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 _MOST_TEXT = 400
 """Characters of a description that say what a service speaks of."""
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE, Operation.DELETE})
+_NEED_VALUES = frozenset({Operation.CREATE, Operation.UPDATE})
 
 
 def compile_spec(
@@ -203,11 +210,18 @@ def _compile_tool(tool: Tool, tables: Mapping[str, Table]) -> tuple[ToolBlueprin
         return counted
     if operation is Operation.UPDATE and is_plain_move(tool):
         return compile_move(tool, table, tables)
-    if not tool.inputs and operation in (Operation.CREATE, Operation.UPDATE):
+    if not tool.inputs and not _starts_one(tool) and operation in _NEED_VALUES:
         raise Unclear("it takes nothing that says what to write")
     if operation in _WRITES:
         return compile_write(tool, table, tables)
     return compile_move(tool, table, tables)
+
+
+def _starts_one(tool: Tool) -> bool:
+    """True for `start_game`: a new row of which all is usual."""
+    first, *rest = tokens(tool.name) or ("",)
+    is_new = tool.reading.operation is Operation.CREATE and first in words_of("starts")
+    return is_new and "_".join(rest) == tool.reading.entity
 
 
 def _quarantine(detail: str, reason: QuarantineReason = QuarantineReason.UNCLEAR) -> Quarantine:

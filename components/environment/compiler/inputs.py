@@ -199,9 +199,13 @@ def _inputs(
     has_more = any(n in params and params[n].is_required for n in stored)
     for name, param in params.items():
         role = reading.roles.get(name, Role.VALUE)
-        if param.is_required and param.item_properties and stored in ([name], []):
+        is_read = reading.operation in _READS
+        if not is_read and param.is_required and param.item_properties and stored in ([name], []):
             role = Role.BATCH if role in (*_STORED, Role.IDENTIFIER, Role.PARENT) else role
-        if role is Role.BATCH and (has_more or not param.is_required or param.type != "array"):
+        is_scoped = has_more and not (
+            reading.operation is Operation.UPDATE and _tells_its_id(param)
+        )
+        if role is Role.BATCH and (is_scoped or not param.is_required or param.type != "array"):
             role = Role.VALUE
         if role is Role.CHANGES and param.type == "object" and param.word in flat:
             for inner, part in param.properties.items():
@@ -223,6 +227,11 @@ def _asked(param: Param, role: Role, bounded: Mapping[str, Role], reading: ToolR
     if _finds_by_words(param, reading):
         return Role.QUERY
     return Role.CONTROL if is_several and is_nearby(param) else role
+
+
+def _tells_its_id(param: Param) -> bool:
+    """True for a list whose elements each say which row they are about."""
+    return any(part.word in ("id", "uuid") for part in param.item_properties.values())
 
 
 def _finds_by_words(param: Param, reading: ToolReading) -> bool:

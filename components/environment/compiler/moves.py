@@ -196,7 +196,7 @@ def compile_move(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprin
 def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
     picked = pick(table, own_identifiers(tool))
     names_none = not any(item.param.is_required for item in tool.inputs)
-    is_alone = not tool.inputs and not table.is_made and _says_its_own(tool, table)
+    is_alone = not tool.inputs and _says_its_own(tool, table)
     picked.may_be_the_first = names_none and (table.is_single or tool.says("one") or is_alone)
     fields = _given(tool, table, tuple(picked.inputs))
     checks: dict[str, Check] = {}

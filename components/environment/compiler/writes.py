@@ -83,7 +83,8 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         if column is None:
             raise Unclear(f"nothing says what each of {batch.param.name!r} holds")
         fields[column] = "$element"
-    if not fields and origin is None:
+    is_bare = not tool.inputs and tool.reading.operation is Operation.CREATE
+    if not fields and origin is None and not is_bare:
         raise Unclear(f"it takes nothing that a new {table.noun} could hold")
     lookups, checks = named_rows(tool, table, tables, skip)
     if batch is None:
