@@ -68,6 +68,16 @@ def _is_property(param: Param) -> bool:
     return is_said or (last.endswith(ends) and last not in ("detailed", "needed", "feed", "seed"))
 
 
+def tells_how_to_write(param: Param) -> bool:
+    """True for a flag that says how a write is done or answered (`recursive`), and not what is
+    written.
+    """
+    first = param.word.partition("_")[0]
+    told = words_of_roles("select") | words_of_roles("control") | words_of_roles("format")
+    is_flag = param.type == "boolean" and param.word not in _words("is_property")
+    return is_flag and (param.word in told or first in ("include", "return", "skip"))
+
+
 def is_nearby(param: Param) -> bool:
     """True for a part of a place that rows are looked for around, not at."""
     return param.word in _words("nearby") and param.type in (*_NUMERIC, "string")

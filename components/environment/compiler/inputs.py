@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from components.environment.compiler.asks import bounds, is_nearby, role_by_name
+from components.environment.compiler.asks import bounds, is_nearby, role_by_name, tells_how_to_write
 from components.environment.names import is_id_of, snake, tokens
 from components.environment.params import (
     Param,
@@ -28,6 +28,7 @@ _WRAPPERS = frozenset(
     {"input", "params", "args", "arguments", "data", "body", "request", "payload"}
 )
 _WORD = re.compile(r"[a-z']+")
+_TO_DO = re.compile(r"(\w+?)_to_(?:add|remove|delete|find|create|insert|append|check)")
 _MOST_TEXT = 200
 """Characters of a description in which a word decides."""
 _STORED = (Role.VALUE, Role.CHANGES)
@@ -213,7 +214,7 @@ def _inputs(
                     yield Input(param=part, role=Role.VALUE, path=(name, inner))
         elif is_storable(name):
             role = _asked(param, role, bounded, reading)
-            yield Input(param=param, role=role, path=(name,))
+            yield Input(param=param, role=role, path=(name,), called=_plain(param.word))
 
 
 def _asked(param: Param, role: Role, bounded: Mapping[str, Role], reading: ToolReading) -> Role:
@@ -224,9 +225,17 @@ def _asked(param: Param, role: Role, bounded: Mapping[str, Role], reading: ToolR
         return bounded[param.name]
     if role is not Role.VALUE:
         return role
+    if reading.operation not in _READS:
+        return Role.CONTROL if tells_how_to_write(param) else role
     if _finds_by_words(param, reading):
         return Role.QUERY
     return Role.CONTROL if is_several and is_nearby(param) else role
+
+
+def _plain(word: str) -> str:
+    """Return what `tag_to_add` and `tag_to_remove` both call: a tag; else an empty text."""
+    found = _TO_DO.fullmatch(word)
+    return found.group(1) if found else ""
 
 
 def _tells_its_id(param: Param) -> bool:

@@ -109,8 +109,8 @@ def target_state(tool: Tool) -> tuple[str, Any]:
 
 
 def as_moves(tools: Mapping[str, Tool]) -> dict[str, Tool]:
-    """Return the tools, with those that undo a state of their row read as that, and not as taking
-    the row away: who is unsubscribed is still there.
+    """Return the tools, with those that set or undo a state of the one row that they name read as
+    that: who is unsubscribed is still there, and a channel that is joined relates to no other row.
     """
     return {name: _as_move(tool) for name, tool in tools.items()}
 
@@ -119,7 +119,10 @@ def _as_move(tool: Tool) -> Tool:
     parts = tokens(tool.name)
     undone = [word for word in parts if _words()["states"].get(word, ("", None))[1] is False]
     names_its_own = tool.reading.parent in (None, tool.reading.entity)
-    if tool.reading.operation is not Operation.DETACH or not undone or not names_its_own:
+    is_undone = tool.reading.operation is Operation.DETACH and bool(undone)
+    is_alone = tool.reading.operation is Operation.LINK and len(tool.data) == 1
+    is_alone = is_alone and not tool.data[0].is_list and parts[0] in _words()["states"]
+    if not names_its_own or not (is_undone or is_alone):
         return tool
     update = {"operation": Operation.TRANSITION, "parent": None}
     return replace(tool, reading=tool.reading.model_copy(update=update))
@@ -211,6 +214,8 @@ def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint
         if column is None and not name and fields:
             lookups, checks = named_rows(tool, table, tables, tuple(picked.inputs))
             said = f"{', '.join(sorted(fields))} of the {table.noun} are set"
+            update = {"operation": Operation.UPDATE}
+            tool = replace(tool, reading=tool.reading.model_copy(update=update))
             return change(tool, picked, fields, lookups, checks, tables), said
         if column is None or not _holds(table.columns[column].body, value):
             raise Unclear(f"nothing says which state {article(table.noun)} moves to")

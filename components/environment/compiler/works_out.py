@@ -15,7 +15,7 @@ from pathlib import Path
 from components.environment.names import singular, tokens
 from components.environment.params import Param
 from components.environment.reading.records import ToolReading
-from components.environment.reading.words import read_sentence, verb_of
+from components.environment.reading.words import family_of, read_sentence, verb_of
 from components.records.blueprint import Operation
 from components.records.spec import ServiceSpec, ToolSpec
 
@@ -51,6 +51,10 @@ def works_out(
     found: dict[str, str] = {}
     for name, own in sorted(params.items()):
         reading = readings[name]
+        choice = _choice(own) if reading.deterministic else None
+        if choice is not None:
+            found[name] = f"which of several things it does, {choice!r} says"
+            continue
         if reading.operation not in _READS or not reading.deterministic:
             continue
         kept = {
@@ -83,6 +87,20 @@ def _why(verb: str, params: Mapping[str, Param], reading: ToolReading, kept: fro
     if is_fetch and places and len(places) == len(needed):
         return f"what is at {places[0].name!r} lies outside"
     return ""
+
+
+def _choice(params: Mapping[str, Param]) -> str | None:
+    """Return the argument that chooses between different operations (`action: list, create`), or
+    None: one set of effects is not all of them.
+    """
+    for name, param in params.items():
+        if not param.is_required or not param.enum or param.word not in _words("choices"):
+            continue
+        verbs = [verb_of(parts[0]) for value in param.enum if (parts := tokens(value))]
+        families = {family_of(verb) for verb in verbs if verb} - {""}
+        if len(families) > 1:
+            return name
+    return None
 
 
 def _names(param: Param, kept: frozenset[str]) -> bool:
