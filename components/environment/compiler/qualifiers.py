@@ -14,7 +14,7 @@ from typing import Any
 from components.environment.archetypes.meanings import parse_meaning
 from components.environment.compiler.bounds import is_time
 from components.environment.compiler.inputs import Tool
-from components.environment.compiler.table import Table
+from components.environment.compiler.table import Column, Table
 from components.environment.names import snake, tokens
 from components.records.blueprint import FieldType
 
@@ -49,10 +49,19 @@ def state_of_name(tool: Tool, table: Table) -> tuple[str, Any] | None:
                 return name, True
             if column.body.type is FieldType.BOOLEAN and parts in ({word[2:]}, {word[3:]}):
                 return (name, False) if word.startswith(("un", "dis")) else (name, True)
-            is_state = column.body.type is FieldType.STRING and snake(name) in _STATES
-            if is_state and column.meaning and word in parse_meaning(column.meaning).options:
+            if snake(name) in _STATES and word in _options(column):
                 return name, word
     return None
+
+
+def _options(column: Column) -> tuple[str, ...]:
+    """Return the texts that a column is limited to."""
+    if column.body.type is not FieldType.STRING:
+        return ()
+    listed = column.body.enum or column.schema.get("enum")
+    if listed:
+        return tuple(str(item) for item in listed)
+    return parse_meaning(column.meaning).options if column.meaning else ()
 
 
 def order_of_name(tool: Tool, table: Table) -> tuple[str, bool] | None:
