@@ -314,6 +314,8 @@ ARITHMETIC: dict[str, Function] = {
     "mode": _of_all(_mode),
     "variance": _of_all(lambda values: _spread(values, statistics.variance)),
     "deviation": _of_all(lambda values: _spread(values, statistics.stdev)),
+    "population_variance": _of_all(statistics.pvariance),
+    "population_deviation": _of_all(statistics.pstdev),
     "percentile": _percentile,
     "describe": _of_all(describe),
     "frequencies": _of_all(lambda v: {str(item): n for item, n in sorted(Counter(v).items())}),

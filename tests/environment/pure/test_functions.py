@@ -147,6 +147,8 @@ def test_an_unknown_unit_is_named() -> None:
         ("mode", {"numbers": [1, 2, 2, 3]}, 2),
         ("variance", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]}, 32 / 7),
         ("deviation", {"numbers": [1, 2, 3]}, 1),
+        ("population_variance", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]}, 4),
+        ("population_deviation", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]}, 2),
         ("percentile", {"numbers": [1, 2, 3, 4, 5], "a": 25}, 2),
         ("correlation", {"first": [1, 2, 3], "last": [2, 4, 6]}, 1),
         ("matrix_add", {"first": [[1, 2]], "last": [[3, 4]]}, [[4, 6]]),

@@ -72,7 +72,8 @@ def test_a_description_decides_where_a_name_means_two_things() -> None:
     numbers = {"numbers": {"type": "array", "items": NUMBER}}
 
     assert told_function("variance", "Sample variance.", **numbers) == "variance"
-    assert told_function("variance", "Population variance.", **numbers) is None
+    assert told_function("variance", "Population variance.", **numbers) == "population_variance"
+    assert told_function("variance", "Variance.", **numbers) is None
     pair = {"a": NUMBER, "b": NUMBER}
     assert told_function("div", "Returns integer division result.", **pair) == "floor_divide"
     assert told_function("div", "Divide two numbers.", **pair) == "divide"
