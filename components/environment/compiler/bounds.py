@@ -76,7 +76,8 @@ def bounded_column(item: Input, table: Table) -> str | None:
     if isinstance(usual, str) and usual and not any(char.isdigit() for char in usual):
         return None  # `since: daily` is a choice, and no moment
     is_number = item.kind != "string"
-    spoken = {part for part in bounded_words(item.param) if part not in _BOUND_WORDS}
+    words = (singular(part) for part in bounded_words(item.param))
+    spoken = {part for part in words if part not in _BOUND_WORDS}
     choices = [
         name
         for name, column in sorted(table.columns.items())
@@ -90,12 +91,16 @@ def bounded_column(item: Input, table: Table) -> str | None:
         return None
 
     def rank(name: str) -> tuple[int, int, int]:
-        parts = tokens(name)
+        parts = tuple(singular(part) for part in tokens(name))
         main = next((n for n, word in enumerate(_MAIN_TIMES) if word in parts), len(_MAIN_TIMES))
         return len(spoken & set(parts)), -main, -choices.index(name)
 
     best = max(choices, key=rank)
-    if spoken and (is_number or not _is_moment(item)) and not spoken & set(tokens(best)):
+    if (
+        spoken
+        and (is_number or not _is_moment(item))
+        and not spoken & {singular(part) for part in tokens(best)}
+    ):
         return None
     return best
 
