@@ -321,7 +321,7 @@ def _pure_call(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
     def call(scope: Scope) -> Any:
         try:
             return settle(pure.call(function, {key: part(scope) for key, part in parts.items()}))
-        except pure.PureError as error:
+        except ValueError as error:
             raise ExpressionError(str(error)) from error
 
     def can_call(scope: Scope) -> bool:

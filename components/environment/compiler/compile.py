@@ -9,25 +9,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from components.environment.compiler.bounds import add_bounded_columns
 from components.environment.compiler.columns import add_archetype_columns, title_column
-from components.environment.compiler.computes import compile_pure
-from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
-from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
+from components.environment.compiler.computes import as_computation, compile_pure
+from components.environment.compiler.inputs import (
+    Tool,
+    flat_names,
+    read_tool,
+    with_values,
+    words_of,
+)
+from components.environment.compiler.moves import (
+    add_state_columns,
+    as_moves,
+    compile_move,
+    is_plain_move,
+)
 from components.environment.compiler.observed import add_observed_columns
 from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
 from components.environment.compiler.renames import with_names
 from components.environment.compiler.rows import add_output_columns, told_by_output
 from components.environment.compiler.seeding import seed_rows
+from components.environment.compiler.setters import compile_count, with_own_words
 from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.told import add_told_columns
 from components.environment.compiler.upserts import as_makers
+from components.environment.compiler.works_out import works_out
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
 from components.environment.names import singular, tokens
 from components.environment.params import Param, SchemaProblem, read_params
+from components.environment.reading.features import server_prefix
 from components.environment.reading.read import read_spec
 from components.environment.reading.records import ToolReading
 from components.environment.service import compile_service
@@ -47,6 +62,7 @@ _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 _MOST_TEXT = 400
 """Characters of a description that say what a service speaks of."""
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE, Operation.DELETE})
+_NEED_VALUES = frozenset({Operation.CREATE, Operation.UPDATE})
 
 
 def compile_spec(
@@ -65,7 +81,8 @@ def compile_spec(
     readings = read_spec(spec) if readings is None else readings
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
-    tools = with_names(as_makers(settings_as_values(tools)))
+    tools = with_names(as_moves(as_makers(settings_as_values(tools))))
+    tools = with_own_words(tools)
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     spoken = spoken_words(spec)
@@ -77,6 +94,7 @@ def compile_spec(
     add_told_columns(stores, tables)
     for noun in sorted(tables):
         add_archetype_columns(tables[noun], tables)
+    add_bounded_columns(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
@@ -136,19 +154,31 @@ def _tools(
         except SchemaProblem as problem:
             problems[name] = problem
         groups.setdefault(readings[name].entity, []).append(params.get(name, {}))
+    worked = works_out(spec, readings, params, server_prefix(spec))
     flat = {entity: flat_names(group, entity or "") for entity, group in groups.items()}
     for name, tool in sorted(spec.tools.items()):
         reading = readings[name]
-        if reading.operation is Operation.EXTERNAL or not reading.deterministic:
+        is_outside = reading.operation is Operation.EXTERNAL or not reading.deterministic
+        read = None
+        if name in params:
+            read = read_tool(tool, reading, params[name], flat[reading.entity])
+        if read is not None and (is_outside or name in worked):
+            computation = as_computation(read)
+            if computation is not None:
+                tools[name] = computation
+                continue
+        if is_outside:
             told = reading.why[0] if reading.why else "its name and description say so"
             detail = f"its answer depends on a world outside: {told}"
             quarantined[name] = _quarantine(detail, QuarantineReason.EXTERNAL)
-        elif name in problems:
+        elif name in worked:
+            detail = f"its answer is not kept here: {worked[name]}"
+            quarantined[name] = _quarantine(detail, QuarantineReason.EXTERNAL)
+        elif read is None:
             quarantined[name] = _quarantine(
                 f"it {problems[name]}", QuarantineReason.UNSUPPORTED_SCHEMA
             )
         else:
-            read = read_tool(tool, reading, params[name], flat[reading.entity])
             if reading.entity is None and reading.operation is not Operation.COMPUTE:
                 read = Tool(
                     spec=tool,
@@ -175,13 +205,23 @@ def _compile_tool(tool: Tool, tables: Mapping[str, Table]) -> tuple[ToolBlueprin
     table = tables[tool.reading.entity or ""]
     if operation in _READS:
         return compile_read(tool, table, tables)
+    counted = compile_count(tool, table, tables)
+    if counted is not None:
+        return counted
     if operation is Operation.UPDATE and is_plain_move(tool):
         return compile_move(tool, table, tables)
-    if not tool.inputs and operation in (Operation.CREATE, Operation.UPDATE):
+    if not tool.inputs and not _starts_one(tool) and operation in _NEED_VALUES:
         raise Unclear("it takes nothing that says what to write")
     if operation in _WRITES:
         return compile_write(tool, table, tables)
     return compile_move(tool, table, tables)
+
+
+def _starts_one(tool: Tool) -> bool:
+    """True for `start_game`: a new row of which all is usual."""
+    first, *rest = tokens(tool.name) or ("",)
+    is_new = tool.reading.operation is Operation.CREATE and first in words_of("starts")
+    return is_new and "_".join(rest) == tool.reading.entity
 
 
 def _quarantine(detail: str, reason: QuarantineReason = QuarantineReason.UNCLEAR) -> Quarantine:

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from components.environment.compiler.asks import bounds, is_nearby, role_by_name, tells_how_to_write
 from components.environment.names import is_id_of, snake, tokens
 from components.environment.params import (
     Param,
@@ -27,9 +28,12 @@ _WRAPPERS = frozenset(
     {"input", "params", "args", "arguments", "data", "body", "request", "payload"}
 )
 _WORD = re.compile(r"[a-z']+")
+_TO_DO = re.compile(r"(\w+?)_to_(?:add|remove|delete|find|create|insert|append|check)")
 _MOST_TEXT = 200
 """Characters of a description in which a word decides."""
 _STORED = (Role.VALUE, Role.CHANGES)
+_SEVERAL = (Operation.LIST, Operation.SEARCH)
+_READS = (Operation.GET, *_SEVERAL)
 NO_DATA = frozenset({Role.AUTH, Role.FORMAT, Role.CONTROL, Role.SELECT, Role.LIMIT, Role.OFFSET,
                      Role.PAGE, Role.CURSOR, Role.SORT_BY, Role.SORT_ORDER})  # fmt: skip
 """Roles whose values are never stored."""
@@ -185,32 +189,63 @@ def _inputs(
 ) -> Iterator[Input]:
     wrapper = _wrapper(params, reading.entity or "")
     if wrapper is not None:
+        bounded = bounds(wrapper.properties) if reading.operation in _READS else {}
         for name, param in wrapper.properties.items():
             if is_storable(name):
-                role = _inner_role(param, reading)
+                role = _asked(param, _inner_role(param, reading), bounded, reading)
                 yield Input(param=param, role=role, path=(wrapper.name, name))
         return
+    bounded = bounds(params) if reading.operation in _READS else {}
     stored = [name for name, role in reading.roles.items() if role in _STORED]
     has_more = any(n in params and params[n].is_required for n in stored)
     for name, param in params.items():
         role = reading.roles.get(name, Role.VALUE)
-        if param.is_required and param.item_properties and stored in ([name], []):
+        is_read = reading.operation in _READS
+        if not is_read and param.is_required and param.item_properties and stored in ([name], []):
             role = Role.BATCH if role in (*_STORED, Role.IDENTIFIER, Role.PARENT) else role
-        if role is Role.BATCH and (has_more or not param.is_required or param.type != "array"):
+        is_scoped = has_more and not (
+            reading.operation is Operation.UPDATE and _tells_its_id(param)
+        )
+        if role is Role.BATCH and (is_scoped or not param.is_required or param.type != "array"):
             role = Role.VALUE
         if role is Role.CHANGES and param.type == "object" and param.word in flat:
             for inner, part in param.properties.items():
                 if is_storable(inner):
                     yield Input(param=part, role=Role.VALUE, path=(name, inner))
         elif is_storable(name):
-            if role is Role.VALUE and _finds_by_words(param, reading):
-                role = Role.QUERY
-            yield Input(param=param, role=role, path=(name,))
+            role = _asked(param, role, bounded, reading)
+            yield Input(param=param, role=role, path=(name,), called=_plain(param.word))
+
+
+def _asked(param: Param, role: Role, bounded: Mapping[str, Role], reading: ToolReading) -> Role:
+    """Return the role of a read's argument where its name says more than it was taken for."""
+    is_several = reading.operation in _SEVERAL
+    may_bound = is_several or not param.is_required
+    if param.name in bounded and may_bound and role in (Role.VALUE, Role.REFERENCE, Role.PARENT):
+        return bounded[param.name]
+    if role is not Role.VALUE:
+        return role
+    if reading.operation not in _READS:
+        return Role.CONTROL if tells_how_to_write(param) else role
+    if _finds_by_words(param, reading):
+        return Role.QUERY
+    return Role.CONTROL if is_several and is_nearby(param) else role
+
+
+def _plain(word: str) -> str:
+    """Return what `tag_to_add` and `tag_to_remove` both call: a tag; else an empty text."""
+    found = _TO_DO.fullmatch(word)
+    return found.group(1) if found else ""
+
+
+def _tells_its_id(param: Param) -> bool:
+    """True for a list whose elements each say which row they are about."""
+    return any(part.word in ("id", "uuid") for part in param.item_properties.values())
 
 
 def _finds_by_words(param: Param, reading: ToolReading) -> bool:
     """True for a text that a list of records is searched for, whatever it is called besides."""
-    is_many = reading.operation in (Operation.LIST, Operation.SEARCH)
+    is_many = reading.operation in _SEVERAL
     last = param.word.rpartition("_")[2]
     return (
         is_many and param.type == "string" and not param.enum and last in words_of("text_filters")
@@ -232,6 +267,9 @@ def _wrapper(params: Mapping[str, Param], noun: str) -> Param | None:
 def _inner_role(param: Param, reading: ToolReading) -> Role:
     if reading.entity and is_id_of(param.word, reading.entity):
         return Role.IDENTIFIER
+    by_name = role_by_name(param) if reading.operation in _READS else None
+    if by_name is not None:
+        return by_name
     return Role.REFERENCE if param.word.endswith("_id") else Role.VALUE
 
 

@@ -6,6 +6,8 @@ Owns the rules for them. Which state a verb stands for is data (`moves.json`).
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -87,18 +89,56 @@ def target_state(tool: Tool) -> tuple[str, Any]:
     """Return (field, value) that a transition's name stands for.
 
     Example:
-        `archive_note` gives ("archived", True), `approve_request` ("status", "approved").
+        `archive_note` gives ("archived", True), `approve_request` ("status", "approved"); a name
+        that holds no verb gives ("", None).
     """
     states = _words()["states"]
     parts = tokens(tool.name)
+    if "restore" in parts and "trash" in tool.spec.description.lower():
+        return states["untrash"][0], states["untrash"][1]
     if "toggle" in parts[:-1]:
         return "_".join(parts[parts.index("toggle") + 1 :]), TOGGLED
     told = [word for word in parts if word in states]
     if told:  # mark_task_complete completes
         name, value = states[next((word for word in told if word not in _WEAK), told[0])]
         return name, value
-    verb = next((word for word in parts if verb_of(word)), "change")
+    verb = next((word for word in parts if verb_of(word)), "")
+    if not verb:
+        return "", None
     return "status", verb if verb.endswith("ed") else f"{verb.removesuffix('e')}ed"
+
+
+def as_moves(tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """Return the tools, with those that set or undo a state of the one row that they name read as
+    that: who is unsubscribed is still there, and a channel that is joined relates to no other row.
+    """
+    return {name: _as_move(tool) for name, tool in tools.items()}
+
+
+def _as_move(tool: Tool) -> Tool:
+    parts = tokens(tool.name)
+    undone = [word for word in parts if _words()["states"].get(word, ("", None))[1] is False]
+    names_its_own = tool.reading.parent in (None, tool.reading.entity)
+    is_undone = tool.reading.operation is Operation.DETACH and bool(undone)
+    is_alone = tool.reading.operation is Operation.LINK and len(tool.data) == 1
+    is_alone = is_alone and not tool.data[0].is_list and parts[0] in _words()["states"]
+    if not names_its_own or not (is_undone or is_alone):
+        return tool
+    update = {"operation": Operation.TRANSITION, "parent": None}
+    return replace(tool, reading=tool.reading.model_copy(update=update))
+
+
+def _goes_both_ways(tool: Tool, name: str) -> bool:
+    """True for a tool that says that it sets a flag or takes it away (`star or unstar`)."""
+    text = tool.spec.description.lower()
+    pairs = {word for word, (column, _) in _words()["states"].items() if column == name}
+    both = any(
+        f"{one} or {other}" in text or f"{one}/{other}" in text
+        for one in pairs
+        for other in pairs
+        if one != other
+    )
+    return both and isinstance(_words()["states"][sorted(pairs)[0]][1], bool)
 
 
 def _state_of(tool: Tool) -> Input | None:
@@ -124,7 +164,7 @@ def add_state_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
         if _state_of(tool) is not None:
             continue
         name, value = target_state(tool)
-        if table.find(name) is not None:
+        if not name or table.find(name) is not None:
             continue
         is_flag = isinstance(value, bool) or value == TOGGLED
         kind = FieldType.BOOLEAN if is_flag else FieldType.STRING
@@ -158,7 +198,9 @@ def compile_move(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprin
 
 def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
     picked = pick(table, own_identifiers(tool))
-    picked.may_be_the_first = not any(item.param.is_required for item in tool.inputs)
+    names_none = not any(item.param.is_required for item in tool.inputs)
+    is_alone = not tool.inputs and _says_its_own(tool, table)
+    picked.may_be_the_first = names_none and (table.is_single or tool.says("one") or is_alone)
     fields = _given(tool, table, tuple(picked.inputs))
     checks: dict[str, Check] = {}
     state = _state_of(tool)
@@ -166,7 +208,15 @@ def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint
         said = f"{table.find(state.word)!r} becomes what {state.param.name!r} gives"
     else:
         name, value = target_state(tool)
-        column = table.find(name)
+        if value is not None and _goes_both_ways(tool, name):
+            value = TOGGLED
+        column = table.find(name) if name else None
+        if column is None and not name and fields:
+            lookups, checks = named_rows(tool, table, tables, tuple(picked.inputs))
+            said = f"{', '.join(sorted(fields))} of the {table.noun} are set"
+            update = {"operation": Operation.UPDATE}
+            tool = replace(tool, reading=tool.reading.model_copy(update=update))
+            return change(tool, picked, fields, lookups, checks, tables), said
         if column is None or not _holds(table.columns[column].body, value):
             raise Unclear(f"nothing says which state {article(table.noun)} moves to")
         fields[column] = {"@not": f"$item.{column}"} if value == TOGGLED else value
@@ -179,6 +229,11 @@ def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint
             )
     lookups, more = named_rows(tool, table, tables, tuple(picked.inputs))
     return change(tool, picked, fields, lookups, {**checks, **more}, tables), said
+
+
+def _says_its_own(tool: Tool, table: Table) -> bool:
+    """True for `commit_transaction`: with nothing given, it is about the one that is under way."""
+    return singular(tokens(tool.name)[-1]) == table.noun.rpartition("_")[2]
 
 
 def _holds(body: FieldBlueprint, value: Any) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from components.environment.compiler.bounds import bound, is_time
 from components.environment.compiler.inputs import Input, Tool, words_of
+from components.environment.compiler.qualifiers import order_of_name, state_of_name
 from components.environment.compiler.rows import (
     Content,
     answer_of,
@@ -22,7 +24,7 @@ from components.environment.compiler.rows import (
     shown_rows,
     with_children,
 )
-from components.environment.compiler.table import ROW_KEY, Column, Table, Tables, Unclear
+from components.environment.compiler.table import ROW_KEY, Table, Tables, Unclear
 from components.environment.names import plural, snake, tokens
 from components.environment.params import is_free_text, properties_of
 from components.environment.reading.records import Role
@@ -42,14 +44,7 @@ from components.records.frozen import FrozenDict
 PAGE_SIZE = 10
 _ASKED = (Role.VALUE, Role.REFERENCE, Role.QUERY, Role.IDENTIFIER, Role.PARENT)
 _MOMENTS = ("created_at", "createdAt", "timestamp", "date", "time", "started_at", "startedAt")
-_NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
 _TEXTS = (FieldType.STRING, FieldType.ARRAY)
-_BOUND_WORDS = frozenset(
-    {"from", "to", "since", "until", "after", "before", "start", "end", "min", "max", "minimum",
-     "maximum", "date", "time", "at", "gte", "lte", "gt", "lt", "lower", "upper", "on", "range"}
-)  # fmt: skip
-_MAIN_TIMES = ("start", "date", "day", "timestamp", "time", "due", "published", "created")
-"""Words of the column that a bare bound (`from`, `until`) is about, the likeliest first."""
 _DOWN = ("desc", "descending", "-1", "newest", "latest", "reverse", "down", "high")
 
 
@@ -96,20 +91,7 @@ def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
             raise Unclear(f"no argument says which {table.noun}")
         lookup = Lookup(table=table.noun, where=FrozenDict({"the_one": _newest(tool, table)}))
         said.append(f"it takes nothing that names a {table.noun}: the first is shown")
-    echoed = [
-        item
-        for item in tool.of(Role.VALUE, Role.STATE, Role.FROM, Role.TO)
-        if item not in picked.inputs and len(item.path) == 1 and table.find(item.word) is None
-        if item not in _cuts(tool, table)
-    ]
     row = with_children(table, tables, "$found")
-    if echoed:
-        whole = row if isinstance(row, dict) and "@pick" not in row else None
-        whole = whole or {name: f"$found.{name}" for name in table.shown}
-        for item in echoed:
-            whole[item.param.name] = item.ref
-            said.append(f"{item.param.name!r} is shown as given")
-        row = whole
     content = Content(table=table, plain={table.noun: row}, row="$found")
     if _is_about(tool) and (text := _long_text(table)) is not None:
         row = {name: f"$found.{name}" for name in table.shown if name != text}
@@ -223,16 +205,26 @@ def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         said.append(told)
         if condition is not None:
             where.setdefault(label, condition)
-    limit, checks = _whole(tool.first(Role.LIMIT))
+    state = state_of_name(tool, table)
+    if state is not None:
+        column, value = state
+        where.setdefault(f"by_name_{snake(column)}", {"@eq": [f"$item.{column}", value]})
+        said.append(f"its name asks for rows whose {column!r} is {value!r}")
+    limit, checks = _whole(_limit(tool))
     offset, more = _offset(tool, limit)
     if limit is None and offset is not None:
         limit = PAGE_SIZE
     cursor = tool.first(Role.CURSOR)
     cursor = cursor if cursor is not None and cursor.kind == "string" and offset is None else None
     sort_with, turned = _order(tool, table)
+    order = order_of_name(tool, table)
+    if order is not None:
+        said.append(f"its name orders them by {order[0]!r}")
     query = Query(
         table=table.noun,
         where=FrozenDict(where),
+        sort_by=order[0] if order is not None else None,
+        descending=order[1] if order is not None and sort_with is None else False,
         sort_with=sort_with,
         descending_with=turned,
         limit=limit,
@@ -284,7 +276,7 @@ def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
             every = {"@matches": [[f"$item.{column}" for column in texts], item.ref]}
             yield "query", if_given(item, every), f"{name!r} is looked for in all texts"
         elif item.role in (Role.FROM, Role.TO):
-            yield _bound(item, table)
+            yield bound(item, table)
         elif item.role in (Role.IDENTIFIER, Role.PARENT, Role.REFERENCE, Role.VALUE, Role.STATE):
             column = column_of(item, table)
             condition = None if column is None else compared(item, column, table)
@@ -327,58 +319,6 @@ def text_columns(table: Table) -> list[str]:
     ]
 
 
-def _bound(item: Input, table: Table) -> tuple[str, Any, str]:
-    name = item.param.name
-    column = bounded_column(item, table)
-    if column is None:
-        return "", None, f"{name!r} bounds nothing that is kept"
-    own, is_number = f"$item.{column}", table.columns[column].body.type in _NUMBERS
-    if item.role is Role.FROM:
-        condition: Any = {"@ge": [own, item.ref]}
-    elif is_number:
-        condition = {"@le": [own, item.ref]}
-    else:  # a day as the upper bound holds the whole day
-        condition = {"@le": [own, {"@concat": [item.ref, "~"]}]}
-    label = f"{item.role.value}_{snake(column)}"
-    return label, if_given(item, condition), f"{name!r} bounds {column!r}"
-
-
-def bounded_column(item: Input, table: Table) -> str | None:
-    """Return the column that an upper or lower bound is compared with, or None."""
-    if item.kind not in ("string", "integer", "number") or item.is_list:
-        return None
-    is_number = item.kind != "string"
-    spoken = {word for word in tokens(item.param.name) if word not in _BOUND_WORDS}
-    choices = [
-        name
-        for name, column in sorted(table.columns.items())
-        if (column.body.type in _NUMBERS if is_number else is_time(column))
-        and name not in table.links
-        and name not in table.names
-    ]
-    if not choices:
-        return None
-
-    def rank(name: str) -> tuple[int, int, int]:
-        parts = tokens(name)
-        main = next((n for n, word in enumerate(_MAIN_TIMES) if word in parts), len(_MAIN_TIMES))
-        return len(spoken & set(parts)), -main, -choices.index(name)
-
-    best = max(choices, key=rank)
-    if spoken and is_number and not spoken & set(tokens(best)):
-        return None
-    return best
-
-
-def is_time(column: Column) -> bool:
-    """True for columns that hold a moment or a day as text."""
-    if column.body.type is not FieldType.STRING:
-        return column.body.type is FieldType.TIMESTAMP
-    words = set(tokens(column.name))
-    is_said = column.meaning.startswith(("time.", "date."))
-    return is_said or bool(words & {"date", "time", "at", "timestamp", "day", "start"})
-
-
 def _whole(item: Input | None) -> tuple[Any, dict[str, Check]]:
     """Return the expression of a count and the check that it is a whole number, 0 or more."""
     if item is None or item.kind not in ("integer", "number") or item.is_list:
@@ -390,6 +330,13 @@ def _whole(item: Input | None) -> tuple[Any, dict[str, Check]]:
         message=f"{item.param.name} must be a whole number, 0 or more",
     )
     return item.ref, {f"whole_{item.word}": check}
+
+
+def _limit(tool: Tool) -> Input | None:
+    """Return the input that limits the rows: not what limits a part of each, beside it."""
+    found = tool.of(Role.LIMIT)
+    plain = [item for item in found if item.word in words_of("row_limits")]
+    return next(iter(plain), None) or tool.first(Role.LIMIT)
 
 
 def _offset(tool: Tool, limit: Any) -> tuple[Any, dict[str, Check]]:

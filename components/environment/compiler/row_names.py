@@ -26,7 +26,7 @@ def origin_of(tool: Tool, table: Table) -> Picked | None:
     if len(old) != 1 or tool.first(Role.BATCH) is not None:
         return None
     new = {table.find(item.word) for item in names if item is not old[0]}
-    if table.kind is not KeyKind.GENERATED and not new:
+    if table.kind is KeyKind.GIVEN and not new:
         return None
     places = [i for i in tool.of(Role.PARENT) if i is not old[0] and column_of(i, table)]
     picked = pick(table, [*places, old[0]])
@@ -78,7 +78,7 @@ def is_new(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, 
         for item in tool.data
         if item.is_always_given
         and (column := table.find(item.word)) in table.names
-        and (item not in skip or item.role is Role.PARENT)
+        and (item not in skip or (item.role is Role.PARENT and column != table.names[0]))
     }
     if set(given) != set(table.names):
         return {}

@@ -38,8 +38,9 @@ def simulated_tool(spec: ToolSpec, reading: ToolReading, spoken: frozenset[str])
     else:
         answer |= _records(spec, reading, spoken)
     answer = _in_shape(spec, answer)
+    is_write = reading.functional is FunctionalClass.WRITE
     return ToolBlueprint(
-        operation=reading.operation,
+        operation=Operation.EXTERNAL if is_write else reading.operation,
         functional=reading.functional,
         difficulty=reading.difficulty,
         simulated=True,

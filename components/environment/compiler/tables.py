@@ -10,14 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from components.environment.archetypes.context import in_context
-from components.environment.compiler.inputs import (
-    Input,
-    Tool,
-    item_inputs,
-    style_of,
-    styled,
-    words_of,
-)
+from components.environment.compiler.asks import says_how
+from components.environment.compiler.inputs import Input, Tool, item_inputs, style_of, styled
 from components.environment.compiler.keys import settle_key
 from components.environment.compiler.links import settle_links
 from components.environment.compiler.table import (
@@ -120,7 +114,8 @@ def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
     if operation is Operation.GET:
         for item in tool.of(Role.VALUE, Role.REFERENCE, Role.PARENT):
             is_name = item.param.is_required and item.kind in ("string", "integer")
-            if is_name and not item.param.enum and table.find(item.word) is None:
+            is_name = is_name and not item.param.enum and not says_how(item.param)
+            if is_name and table.find(item.word) is None:
                 add_input(table, item.param.name, item, f"a part of what {tool.name} asks for")
         return
     if operation is Operation.DELETE:
@@ -135,10 +130,8 @@ def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
             continue
         if picks and is_id_of(item.word, tool.reading.parent or ""):
             continue
-        if not is_write and item.param.type in ("object", ""):
-            continue
         known = table.find(item.word)
-        if known is None and not is_write and _says_how(item):
+        if known is None and not is_write and says_how(item.param):
             continue
         if known is None:
             told = "stored" if is_write else "filtered"
@@ -148,18 +141,10 @@ def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
             _widen(table.columns[known], item.param)
 
 
-def _says_how(item: Input) -> bool:
-    """True for what a read is told of its answer rather than of the rows: a flag, or a value that
-    it has anyway when nothing is said. No row is kept or left out for it.
-    """
-    first, last = item.word.partition("_")[0], item.word.rpartition("_")[2]
-    is_flag = item.kind == "boolean" and not words_of("flags").isdisjoint((first, last))
-    has_default = item.param.has_default and item.param.default not in (None, "", False)
-    return is_flag or (has_default and not item.param.enum)
-
-
 def _new_name(item: Input, table: Table) -> str:
     """Return what a column is called that an input is the first to speak of."""
+    if item.called:
+        return styled(item.called, style_of((item.param.name,)))
     start = next((start for start in RENAMES if item.word.startswith(start)), "")
     plain = item.word.removeprefix(start)
     is_free = bool(start) and plain not in ("", "id") and plain not in table.columns

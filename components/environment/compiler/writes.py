@@ -83,16 +83,22 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         if column is None:
             raise Unclear(f"nothing says what each of {batch.param.name!r} holds")
         fields[column] = "$element"
-    if not fields and origin is None:
+    is_bare = not tool.inputs and tool.reading.operation is Operation.CREATE
+    if not fields and origin is None and not is_bare:
         raise Unclear(f"it takes nothing that a new {table.noun} could hold")
     lookups, checks = named_rows(tool, table, tables, skip)
     if batch is None:
         checks |= is_new(tool, table, skip) | has_name(tool, table)
     if origin is not None:
         lookups["origin"] = origin.lookup()
-        fields = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)} | (
-            fields
-        )
+        copied = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)}
+        kept = {
+            column: {"@coalesce": [item.ref, copied[column]]}
+            for item in tool.data
+            if not item.is_always_given and (column := table.find(item.word)) in copied
+            if column in fields
+        }
+        fields = copied | fields | kept
     fields = {**stamps(table, is_new=True), **fields}
     if table.kind is KeyKind.NATURAL:
         fields = {name: next_name(table, name) for name in table.names} | fields

@@ -277,7 +277,11 @@ def _given(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _holds_what_is_given(prober: Prober, promise: Promise, writes: Answered) -> None:
-    """Of the required texts that a write is given, some row holds one afterwards."""
+    """Of the required texts that a write is given, some row holds one afterwards; a copy is given
+    the name of what it copies.
+    """
+    if not words("copies").isdisjoint(tokens(promise.tool)):
+        return
     required = _required(prober.spec.tools[promise.tool])
     asked = False
     for arguments, seen in writes:

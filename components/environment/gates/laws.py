@@ -18,7 +18,7 @@ from components.environment.gates.probe import GATE_NOW, Prober, Seen, absent_va
 from components.environment.gates.promises import may_meet_what_is_there, scalar_kind, words
 from components.environment.gates.read_laws import ReadLaws, judge_shown
 from components.environment.gates.self_tests import writes_rows
-from components.environment.gates.shown import Columns, given_values
+from components.environment.gates.shown import Columns, given_values, is_named_by
 from components.environment.gates.variants import is_documented
 from components.environment.gates.write_laws import WriteLaws
 from components.environment.names import is_id_of, snake, tokens
@@ -443,6 +443,7 @@ def _updated(
     for change in touched:
         before, after = change.before or FrozenDict(), change.after or FrozenDict()
         changed = [field for field in sorted(after) if after[field] != before.get(field)]
+        known |= {field for field in changed if is_named_by(name, field, flat)}
         surplus = [item for item in changed if item not in known and after[item] != GATE_NOW]
         # A verb may set one state of its own, where nothing that it is given is stored.
         is_state = len(surplus) == 1 and not [item for item in changed if item in known]

@@ -95,6 +95,15 @@ def samples(word: str) -> tuple[str, ...]:
     return tuple(found.get(word, found.get(word.rpartition("_")[2], ())))
 
 
+def samples_of(tool: str) -> tuple[Any, ...]:
+    """Return values that the arguments of a tool with such words in its name surely take."""
+    spoken = set(tokens(tool))
+    found: Mapping[str, list[Any]] = _lexicon()["samples_of_tools"]
+    return tuple(
+        value for said, own in found.items() if spoken.issuperset(said.split()) for value in own
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
     """What one tool promises."""

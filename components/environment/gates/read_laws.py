@@ -16,6 +16,8 @@ from components.environment.gates.promises import bare_schema, scalar_kind, word
 from components.environment.gates.shown import (
     Columns,
     fits_filter,
+    fits_name,
+    is_in_some_order,
     is_kin,
     row_shown,
     shared,
@@ -215,7 +217,7 @@ class ReadLaws:
         found: set[str] = set()
         for name in self._properties:
             is_asked = snake(name) in words("query_words") or self._filters_in({name: ""})
-            if is_asked or name in self._control.values() or not items:
+            if is_asked or _side(name) or name in self._control.values() or not items:
                 continue
             values = [call[0][name] for call in self._answered if name in call[0]]
             others = [value for value in values if value != arguments.get(name)][:2]
@@ -244,7 +246,7 @@ class ReadLaws:
                 self._fail("what is not there is not shown", again[0], expected, again[1].told())
 
     def _is_asked_for(self, row: JsonObject, whole: JsonObject, found: Mapping[str, str]) -> bool:
-        return all(
+        return fits_name(self._name, row, self._rows.values()) and all(
             any(same(row[column], item) for item in _each(whole[name]))
             for name, column in found.items()
         )
@@ -354,9 +356,12 @@ class ReadLaws:
             self._fail("a total counts", again[0], expected, f"{name} {counted}")
 
     def _in_order(self, arguments: JsonObject, items: Rows) -> None:
-        """Rows come in the order of their table where nobody asks for another."""
+        """Rows come in the order of their table where nobody, nor the tool's name, asks for one."""
         sorts = self._control["sort_words"] or self._control["order_words"]
-        ids = [row[self._columns.key] for item in items if (row := self._row(item)) is not None]
+        rows = [row for item in items if (row := self._row(item)) is not None]
+        ids = [row[self._columns.key] for row in rows]
+        if not words("ordering").isdisjoint(tokens(self._name)) and is_in_some_order(rows):
+            return
         if not sorts and ids != sorted(ids):
             came = f"{ids[0]} before {ids[1]}"
             self._fail("rows come in order", arguments, "rows in the order of their table", came)

@@ -6,11 +6,11 @@ whatever expression put the object there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.environment.names import is_id_of, singular, snake, strip_noun
+from components.environment.names import is_id_of, singular, snake, strip_noun, tokens
 from components.environment.values import same
 from components.records.frozen import JsonObject
 
@@ -111,3 +111,43 @@ def is_kin(held: Any, wanted: Any) -> bool:
         return all(is_kin(item, wanted) for item in held)
     kinds = (bool, str, (int, float), Mapping)
     return any(isinstance(held, kind) and isinstance(wanted, kind) for kind in kinds)
+
+
+def is_named_by(tool: str, field: str, arguments: Iterable[str]) -> bool:
+    """True for a field that the names of a tool and of an argument give together: `fill_color_r`
+    of `set_fill_color(r)`.
+    """
+    parts = tokens(field)
+    ends = [own for argument in arguments if parts[-len(own := tokens(argument)) :] == own]
+    return any(set(parts[: -len(own)]) <= set(tokens(tool)) for own in ends if own)
+
+
+def is_in_some_order(rows: Sequence[JsonObject]) -> bool:
+    """True for rows that rise or fall by one of their numbers or times."""
+    for name in sorted(rows[0]) if rows else ():
+        held = [row[name] for row in rows if row[name] is not None]
+        are_numbers = all(type(item) in (int, float) for item in held)
+        are_times = all(isinstance(item, str) and item[:4].isdigit() for item in held)
+        if held and (are_numbers or are_times) and sorted(held) in (held, held[::-1]):
+            return True
+    return False
+
+
+def fits_name(tool: str, row: JsonObject, rows: Iterable[JsonObject]) -> bool:
+    """True for a row in the state that a tool's name speaks of (`list_open_issues`), and for any
+    where the name speaks of none that rows can be in.
+    """
+    held = {
+        str(value).lower() for item in rows for value in item.values() if isinstance(value, str)
+    }
+    for word in tokens(tool)[1:]:
+        for column, value in row.items():
+            parts = set(tokens(column)) - {"is", "has"}
+            if isinstance(value, bool) and parts == {word}:
+                return value
+            if isinstance(value, bool) and parts in ({word[2:]}, {word[3:]}):
+                return value is not word.startswith(("un", "dis"))
+            is_state = parts <= {"status", "state", "visibility", "availability", "phase"}
+            if is_state and word in held and isinstance(value, str):
+                return value.lower() == word
+    return True

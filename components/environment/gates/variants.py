@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from components.environment.gates.probe import MAX_ROWS, Prober
-from components.environment.gates.promises import samples, words
+from components.environment.gates.promises import samples, samples_of, words
 from components.environment.names import singular, snake, tokens
 from components.environment.seeds.sample_values import SchemaSampler
 from components.records.frozen import JsonObject, freeze
@@ -165,7 +165,7 @@ class Variants:
             for column in sorted(fields):
                 if snake(column) in (word, word.partition("_")[2]):
                     found += [row[column] for row in rows if row.get(column) is not None]
-        found += samples(word)
+        found += (*samples(word), *samples_of(self._tool.name))
         if word in words("query_words"):
             found += self._spoken_words()
         if is_list:

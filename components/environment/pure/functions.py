@@ -19,19 +19,16 @@ import string
 import urllib.parse
 import zlib
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from components.environment.pure.arithmetic import ARITHMETIC
+from components.environment.pure.dates import DATES
+from components.environment.pure.texts import TEXTS
 from components.environment.pure.units import convert as convert_units
+from components.environment.pure.values import PureError, number_of, numbers_of, text_of
 
-MAX_TEXT = 100_000
 _MAX_NODES = 200
 _MAX_POWER = 512
-
-
-class PureError(ValueError):
-    """Arguments that a function has no value for; the text says why."""
 
 
 def call(name: str, arguments: Mapping[str, Any]) -> Any:
@@ -57,6 +54,10 @@ def call(name: str, arguments: Mapping[str, Any]) -> Any:
 
 
 def _bounded(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_bounded(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _bounded(item) for name, item in value.items()}
     if isinstance(value, complex):
         raise PureError("the result is no real number")
     if isinstance(value, float) and not math.isfinite(value):
@@ -65,25 +66,6 @@ def _bounded(value: Any) -> Any:
         raise PureError("the result is too large")
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
-    return value
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            raise PureError(f"{value[:40]!r} is no number") from None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise PureError(f"a number is needed, found {str(value)[:40]!r}")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise PureError(f"a text is needed, found {str(value)[:40]!r}")
-    if len(value) > MAX_TEXT:
-        raise PureError(f"the text has {len(value)} characters; {MAX_TEXT} are the most")
     return value
 
 
@@ -111,9 +93,9 @@ def calculate(expression: str) -> Any:
         >>> calculate("2 * (3 + 4) ^ 2")
         98
     """
-    text = _text(expression).replace("^", "**").replace("\u00d7", "*").replace("\u00f7", "/")
+    written = text_of(expression).replace("^", "**").replace("\u00d7", "*").replace("\u00f7", "/")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = ast.parse(written.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise PureError(f"no arithmetic expression: {expression[:80]!r}") from error
     if sum(1 for _ in ast.walk(tree)) > _MAX_NODES:
@@ -151,122 +133,54 @@ def power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def _moment(text: str, now: str) -> datetime:
-    """Return a moment from ISO text, a day, or a time of the world's own day."""
-    text = _text(text).strip().removesuffix("Z")
-    try:
-        if re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", text):
-            hours, minutes, *seconds = map(int, text.split(":"))
-            today = datetime.fromisoformat(now.removesuffix("Z"))
-            return today.replace(hour=hours, minute=minutes, second=seconds[0] if seconds else 0)
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise PureError(f"{text[:40]!r} is no date or time; write 2026-01-31 or 09:00") from None
-
-
-def _zone(name: Any) -> ZoneInfo:
-    try:
-        return ZoneInfo(_text(name or "UTC"))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise PureError(f"there is no time zone {str(name)[:40]!r}") from None
-
-
-def time_in_zone(arguments: Mapping[str, Any]) -> Any:
-    """Return the world's time in a zone."""
-    zone = _zone(arguments.get("zone"))
-    moment = datetime.fromisoformat(arguments["now"].removesuffix("Z") + "+00:00").astimezone(zone)
-    return _told(moment, zone)
-
-
-def convert_time(arguments: Mapping[str, Any]) -> Any:
-    """Return a moment of one zone in another."""
-    source, target = _zone(arguments.get("source")), _zone(arguments.get("target"))
-    moment = _moment(arguments["time"], arguments["now"])
-    there = moment.replace(tzinfo=moment.tzinfo or source)
-    here = there.astimezone(target)
-    hours = (here.utcoffset() or timedelta()) - (there.utcoffset() or timedelta())
-    difference = f"{hours.total_seconds() / 3600:+g}h"
-    return {
-        "source": _told(there, source),
-        "target": _told(here, target),
-        "time_difference": difference,
-    }
-
-
-def _told(moment: datetime, zone: ZoneInfo) -> dict[str, Any]:
-    return {
-        "timezone": zone.key,
-        "datetime": moment.isoformat(timespec="seconds"),
-        "day_of_week": moment.strftime("%A"),
-        "is_dst": bool(moment.dst()),
-    }
-
-
-def _date_after(arguments: Mapping[str, Any]) -> Any:
-    start = _moment(arguments.get("date") or arguments["now"], arguments["now"])
-    days = _number(arguments.get("days", 0))
-    if abs(days) > 1_000_000:
-        raise PureError("that many days lead out of the calendar")
-    return (start + timedelta(days=days)).date().isoformat()
-
-
-def _days_between(arguments: Mapping[str, Any]) -> Any:
-    first, last = (_moment(arguments[name], arguments["now"]) for name in ("first", "last"))
-    return (last.date() - first.date()).days
-
-
-def _weekday(arguments: Mapping[str, Any]) -> Any:
-    return _moment(arguments["date"], arguments["now"]).strftime("%A")
-
-
 def _hash(arguments: Mapping[str, Any]) -> Any:
     name = str(arguments.get("algorithm", "sha256")).lower().replace("-", "")
     if name not in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512"):
         raise PureError(f"there is no algorithm {name[:40]!r}; md5, sha1, sha256 or sha512")
-    digest = hashlib.new(name, _text(arguments["text"]).encode(), usedforsecurity=False)
+    digest = hashlib.new(name, text_of(arguments["text"]).encode(), usedforsecurity=False)
     if str(arguments.get("encoding", "hex")).lower() == "base64":
         return base64.b64encode(digest.digest()).decode()
     return digest.hexdigest()
 
 
 def _encode(arguments: Mapping[str, Any]) -> Any:
-    text, scheme = _text(arguments["text"]), str(arguments["scheme"]).lower()
+    written, scheme = text_of(arguments["text"]), str(arguments["scheme"]).lower()
     match scheme:
         case "base64":
-            return base64.b64encode(text.encode()).decode()
+            return base64.b64encode(written.encode()).decode()
         case "hex":
-            return text.encode().hex()
+            return written.encode().hex()
         case "url":
-            return urllib.parse.quote(text, safe="")
+            return urllib.parse.quote(written, safe="")
         case "html":
-            return html.escape(text)
+            return html.escape(written)
     raise PureError(f"there is no encoding {scheme[:40]!r}; base64, hex, url or html")
 
 
 def _decode(arguments: Mapping[str, Any]) -> Any:
-    text, scheme = _text(arguments["text"]), str(arguments["scheme"]).lower()
+    written, scheme = text_of(arguments["text"]), str(arguments["scheme"]).lower()
     match scheme:
         case "base64":
-            return base64.b64decode(text, validate=True).decode()
+            return base64.b64decode(written, validate=True).decode()
         case "hex":
-            return bytes.fromhex(text).decode()
+            return bytes.fromhex(written).decode()
         case "url":
-            return urllib.parse.unquote(text)
+            return urllib.parse.unquote(written)
         case "html":
-            return html.unescape(text)
+            return html.unescape(written)
     raise PureError(f"there is no encoding {scheme[:40]!r}; base64, hex, url or html")
 
 
 def _case(arguments: Mapping[str, Any]) -> Any:
-    text, style = _text(arguments["text"]), str(arguments["style"]).lower()
-    parts = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+", text)
+    written, style = text_of(arguments["text"]), str(arguments["style"]).lower()
+    parts = re.findall(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+", written)
     match style:
         case "upper" | "uppercase":
-            return text.upper()
+            return written.upper()
         case "lower" | "lowercase":
-            return text.lower()
+            return written.lower()
         case "title":
-            return string.capwords(text)
+            return string.capwords(written)
         case "snake":
             return "_".join(part.lower() for part in parts)
         case "kebab" | "slug":
@@ -276,24 +190,17 @@ def _case(arguments: Mapping[str, Any]) -> Any:
     raise PureError(f"there is no style {style[:40]!r}; upper, lower, title, snake, kebab or camel")
 
 
-def _numbers(arguments: Mapping[str, Any]) -> list[Any]:
-    values = arguments["numbers"]
-    if not isinstance(values, (list, tuple)) or not values or len(values) > 10_000:
-        raise PureError("a list of 1 to 10,000 numbers is needed")
-    return [_number(item) for item in values]
-
-
 def _two(compute: Callable[[Any, Any], Any]) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda arguments: compute(_number(arguments["a"]), _number(arguments["b"]))
+    return lambda arguments: compute(number_of(arguments["a"]), number_of(arguments["b"]))
 
 
 def _one(compute: Callable[[Any], Any]) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda arguments: compute(_number(arguments["a"]))
+    return lambda arguments: compute(number_of(arguments["a"]))
 
 
 def _whole(compute: Callable[[int, int], int]) -> Callable[[Mapping[str, Any]], Any]:
     def function(arguments: Mapping[str, Any]) -> Any:
-        n, k = _number(arguments["a"]), _number(arguments["b"])
+        n, k = number_of(arguments["a"]), number_of(arguments["b"])
         if n != int(n) or k != int(k) or not 0 <= k <= n <= 1_000:
             raise PureError("whole numbers with 0 <= k <= n <= 1000 are needed")
         return compute(int(n), int(k))
@@ -308,10 +215,14 @@ def _factorial(value: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    **ARITHMETIC,
+    **DATES,
+    **TEXTS,
     "add": _two(operator.add),
     "subtract": _two(operator.sub),
     "multiply": _two(operator.mul),
     "divide": _two(operator.truediv),
+    "floor_divide": _two(operator.floordiv),
     "modulo": _two(operator.mod),
     "power": _two(power),
     "permutations": _whole(math.perm),
@@ -320,28 +231,23 @@ FUNCTIONS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "square_root": _one(math.sqrt),
     "factorial": _one(_factorial),
     "absolute": _one(abs),
-    "logarithm": lambda a: math.log(_number(a["a"]), _number(a.get("b", math.e))),
+    "logarithm": lambda a: math.log(number_of(a["a"]), number_of(a.get("b", math.e))),
     "calculate": lambda arguments: calculate(arguments["expression"]),
-    "mean": lambda arguments: statistics.fmean(_numbers(arguments)),
-    "median": lambda arguments: statistics.median(_numbers(arguments)),
-    "sum": lambda arguments: sum(_numbers(arguments)),
-    "echo": lambda arguments: _text(arguments["text"]),
-    "length": lambda arguments: len(_text(arguments["text"])),
-    "word_count": lambda arguments: len(_text(arguments["text"]).split()),
-    "reverse": lambda arguments: _text(arguments["text"])[::-1],
-    "trim": lambda arguments: _text(arguments["text"]).strip(),
+    "mean": lambda arguments: statistics.fmean(numbers_of(arguments)),
+    "median": lambda arguments: statistics.median(numbers_of(arguments)),
+    "sum": lambda arguments: sum(numbers_of(arguments)),
+    "echo": lambda arguments: text_of(arguments["text"]),
+    "length": lambda arguments: len(text_of(arguments["text"])),
+    "word_count": lambda arguments: len(text_of(arguments["text"]).split()),
+    "reverse": lambda arguments: text_of(arguments["text"])[::-1],
+    "trim": lambda arguments: text_of(arguments["text"]).strip(),
     "case": _case,
     "hash": _hash,
-    "checksum": lambda arguments: zlib.crc32(_text(arguments["text"]).encode()),
+    "checksum": lambda arguments: zlib.crc32(text_of(arguments["text"]).encode()),
     "equal": lambda arguments: arguments["a"] == arguments["b"],
     "encode": _encode,
     "decode": _decode,
-    "time_in_zone": time_in_zone,
-    "convert_time": convert_time,
-    "date_after": _date_after,
-    "days_between": _days_between,
-    "weekday": _weekday,
     "convert_units": lambda a: convert_units(
-        _number(a["value"]), _text(a["source"]), _text(a["target"])
+        number_of(a["value"]), text_of(a["source"]), text_of(a["target"])
     ),
 }

@@ -7,16 +7,34 @@ name alone is never enough (to reverse a geocode is not to reverse a text).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from components.environment.names import snake
+from components.environment.names import snake, tokens
 from components.environment.params import Param
 
 _NUMERIC = ("number", "integer")
+_WORD = re.compile(r"[a-z0-9']+")
+_MOST_TEXT = 300
+_BESIDE = frozenset(
+    {"numbers", "number", "two", "of", "get", "the", "text", "data", "string", "message",
+     "expression", "numeric", "math", "list", "hash", "input", "calculate", "compute", "find",
+     "value", "values", "a", "an", "simple", "tool", "is", "matrix", "vector", "to"}
+)  # fmt: skip
+_LEADS = frozenset(
+    {"get", "calculate", "compute", "find", "tool", "math", "text", "string", "the", "a", "of",
+     "utils", "util", "run", "check", "do"}
+)  # fmt: skip
+_IDLE = frozenset({"ctx", "random_string", "dummy", "no_params"})
+"""Parameters that say nothing."""
+_TEXT_NAMES = (
+    "text", "input", "string", "content", "data", "value", "message", "str", "input_text",
+    "input_string", "s", "source", "payload",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +55,27 @@ def _patterns() -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(text))
 
 
-def match_tool(name: str, params: Mapping[str, Param], prefix: str = "") -> Match | None:
+def match_tool(
+    name: str, params: Mapping[str, Param], prefix: str = "", description: str = ""
+) -> Match | None:
     """Return the function that a tool is, or None.
 
     Args:
         name: of the tool.
         params: its parameters by name.
         prefix: words that all tools of its server begin with, as snake_case.
+        description: of the tool; some names mean a function only where it says so.
     """
-    word = snake(name).removeprefix(f"{prefix}_") if prefix else snake(name)
+    word = snake(name)
+    names = {word, word.removeprefix(f"{prefix}_")} if prefix else {word}
+    spoken = {*tokens(name), *_WORD.findall(description.lower()[:_MOST_TEXT])}
     for pattern in _patterns():
-        if any(_is_named(word, wanted) for wanted in pattern["name"]):
+        phrases = pattern.get("phrases", ("",))
+        if spoken.isdisjoint(pattern.get("says", spoken)):
+            continue
+        if not any(phrase in description.lower() for phrase in phrases):
+            continue
+        if any(_is_named(own, wanted) for own in names for wanted in pattern["name"]):
             found = _fit(pattern, params)
             if found is not None:
                 return found
@@ -57,39 +85,39 @@ def match_tool(name: str, params: Mapping[str, Param], prefix: str = "") -> Matc
 def _is_named(word: str, wanted: str) -> bool:
     wanted = snake(wanted)
     if "_" in wanted:
-        return wanted in (word, word.removeprefix("get_")) or word.endswith(f"_{wanted}")
+        plain = "_".join(part for part in word.split("_") if part not in _LEADS)
+        return wanted in (word, plain) or word.endswith(f"_{wanted}")
     parts = word.split("_")
-    extra = {"numbers", "number", "two", "of", "get", "the", "text", "data", "string", "message",
-             "expression", "numeric", "math", "list", "hash", "input"}  # fmt: skip
-    return wanted in parts and all(part == wanted or part in extra for part in parts)
+    return wanted in parts and all(part == wanted or part in _BESIDE for part in parts)
 
 
 def _fit(pattern: Mapping[str, Any], params: Mapping[str, Param]) -> Match | None:
-    left = dict(params)
+    left = {name: param for name, param in params.items() if param.word not in _IDLE}
     inputs: dict[str, str] = {}
-    for argument, names in {**pattern.get("texts", {}), **pattern.get("more", {})}.items():
-        is_needed = argument in pattern.get("texts", {})
-        found = next((n for n, param in left.items() if param.word in names), None)
-        if found is None and is_needed:
+    texts, more, needs = (pattern.get(kind, {}) for kind in ("texts", "more", "needs"))
+    for argument, names in {**texts, **needs, **more}.items():
+        wanted = _TEXT_NAMES if names == "$text" else names
+        found = next((n for word in wanted for n in left if left[n].word == word), None)
+        if found is None and argument not in more:
             return None
         if found is not None:
-            if is_needed and left[found].type != "string":
+            if argument in texts and left[found].type != "string":
                 return None
             inputs[argument] = found
             del left[found]
-    numeric = [n for n, param in left.items() if param.type in _NUMERIC]
-    for argument in pattern.get("numbers", ()):
-        if not numeric:
-            return None
-        inputs[argument] = numeric.pop(0)
-        del left[inputs[argument]]
-    for argument in pattern.get("lists", ()):
-        lists = [n for n, param in left.items() if _is_list_of_numbers(param)]
-        if not lists:
-            return None
-        inputs[argument] = lists[0]
-        del left[lists[0]]
-    if any(param.is_required for param in left.values()):
+    kinds: tuple[tuple[str, Callable[[Param], bool]], ...] = (
+        ("numbers", lambda param: param.type in _NUMERIC),
+        ("lists", lambda param: _is_list_of(param, _NUMERIC)),
+        ("matrices", lambda param: _is_list_of(param, ("array",))),
+    )
+    for kind, is_kind in kinds:
+        for argument in pattern.get(kind, ()):
+            name = next((n for n, param in left.items() if is_kind(param)), None)
+            if name is None:
+                return None
+            inputs[argument] = name
+            del left[name]
+    if left:  # what is not understood may change the value
         return None
     return Match(
         function=pattern["function"],
@@ -99,5 +127,5 @@ def _fit(pattern: Mapping[str, Any], params: Mapping[str, Param]) -> Match | Non
     )
 
 
-def _is_list_of_numbers(param: Param) -> bool:
-    return param.type == "array" and param.items.get("type") in _NUMERIC
+def _is_list_of(param: Param, kinds: tuple[str, ...]) -> bool:
+    return param.type == "array" and param.items.get("type") in kinds

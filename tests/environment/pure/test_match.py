@@ -52,3 +52,28 @@ def test_plain_functions_are_found(name: str, properties: Any, function: str) ->
 )
 def test_a_word_alone_is_not_enough(name: str, properties: Any) -> None:
     assert function_of(name, *properties, **properties) is None
+
+
+def told_function(name: str, description: str, **properties: Any) -> str | None:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    params = read_params(ToolSpec(name=name, input_schema=freeze(schema)))
+    found = match_tool(name, params, description=description)
+    return None if found is None else found.function
+
+
+def test_what_a_parameter_means_must_be_known_even_where_it_may_be_left_out() -> None:
+    plain = {"input": TEXT}
+
+    assert function_of("hash", "input", **plain) == "hash"
+    assert function_of("hash", "input", **plain, salt=TEXT) is None
+
+
+def test_a_description_decides_where_a_name_means_two_things() -> None:
+    numbers = {"numbers": {"type": "array", "items": NUMBER}}
+
+    assert told_function("variance", "Sample variance.", **numbers) == "variance"
+    assert told_function("variance", "Population variance.", **numbers) == "population_variance"
+    assert told_function("variance", "Variance.", **numbers) is None
+    pair = {"a": NUMBER, "b": NUMBER}
+    assert told_function("div", "Returns integer division result.", **pair) == "floor_divide"
+    assert told_function("div", "Divide two numbers.", **pair) == "divide"
