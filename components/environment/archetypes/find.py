@@ -7,6 +7,7 @@ how one word ends. Statistics and series carry what they are about in a field's 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from components.environment.archetypes.definitions import (
@@ -43,6 +44,32 @@ def archetype_of(noun: str) -> Archetype:
 def as_general(usual: Archetype, why: str) -> Archetype:
     """Return what is known of an archetype's noun where the archetype is not what it means."""
     return _built(usual.noun, GENERAL, Found.FALLBACK, why)
+
+
+def as_sense(usual: Archetype, name: str, why: str) -> Archetype:
+    """Return the archetype of another sense that a noun has."""
+    return _built(usual.noun, name, Found.ALIAS, why)
+
+
+def forms_of(noun: str) -> Iterator[str]:
+    """Yield what a noun may be looked up as: itself, then its head words, as far as one is known.
+
+    Args:
+        noun: singular snake_case.
+    """
+    words = noun.split("_")
+    runs = [words]
+    if _known(noun):
+        yield noun
+        return
+    if len(words) > 1 and words[-1] in read_data("field_names")["weak_heads"]:
+        runs.insert(0, words[:-1])
+    for run in runs:
+        for start in range(len(run)):
+            form = "_".join(run[start:])
+            yield form
+            if _known(form):
+                return
 
 
 def _resolve(noun: str) -> tuple[str, Found, str]:
