@@ -1,4 +1,4 @@
-"""What a word means in a service, and values that stand alone: compiled tools on invented servers."""
+"""What a word means in a service, and values that stand alone: tools of invented servers."""
 
 from __future__ import annotations
 

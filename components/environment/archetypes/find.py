@@ -59,11 +59,8 @@ def forms_of(noun: str) -> Iterator[str]:
     """
     words = noun.split("_")
     runs = [words]
-    if _known(noun):
-        yield noun
-        return
-    if len(words) > 1 and words[-1] in read_data("field_names")["weak_heads"]:
-        runs.insert(0, words[:-1])
+    if not _known(noun) and words[-1] in read_data("field_names")["weak_heads"]:
+        runs = [words[:-1], words] if not _by_head(words, least=2) else [words]
     for run in runs:
         for start in range(len(run)):
             form = "_".join(run[start:])
@@ -80,7 +77,7 @@ def _resolve(noun: str) -> tuple[str, Found, str]:
     weak = read_data("field_names")["weak_heads"]
     if len(words) > 1 and words[-1] in weak:
         before = _by_head(words[:-1])
-        if before:
+        if before and not _by_head(words, least=2):
             return before[0], Found.HEAD, f"{words[-1]!r} says little; {before[2]}"
     found = _by_head(words)
     if found:
@@ -101,8 +98,9 @@ def _known(word: str) -> tuple[str, Found, str] | None:
     return None
 
 
-def _by_head(words: list[str]) -> tuple[str, Found, str] | None:
-    for start in range(len(words)):
+def _by_head(words: list[str], least: int = 1) -> tuple[str, Found, str] | None:
+    """Return the longest known end of a compound that has at least so many words."""
+    for start in range(len(words) - least + 1):
         known = _known("_".join(words[start:]))
         if known:
             if start == 0:

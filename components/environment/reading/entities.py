@@ -14,8 +14,8 @@ from components.environment.reading.features import ServerView, ToolView
 from components.environment.reading.nouns import (
     brands_of,
     is_kind,
-    is_value,
     is_place,
+    is_value,
     key_of,
     noun_after,
     noun_of,

@@ -71,6 +71,7 @@ def test_every_meaning_that_a_field_name_leads_to_is_defined() -> None:
         ("invoice_info", "invoice", Found.HEAD),
         ("databases", "database", Found.DIRECT),
         ("minigame", "game", Found.SUFFIX),
+        ("rare_market_listing", "nft_sale", Found.HEAD),
         ("update", "general", Found.FALLBACK),
         ("zorblat", "general", Found.FALLBACK),
     ],
