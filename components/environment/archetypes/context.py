@@ -1,26 +1,28 @@
-"""Which sense a noun has: an archetype is taken only where the service speaks of what it holds.
+"""Which sense a noun has in a service.
 
-`address` has an archetype with streets and cities; in a disassembler nobody speaks of either, and
-the noun means something else. What such a record holds is then not known, and is not made up.
+Most nouns mean one thing. Those of `senses.json` mean several: an address is a street's, a wallet's
+or a place in memory, and the service's other words say which. Where they say nothing of the kind,
+what such a record holds is not known, and is not made up.
+
+    topics  topic -> words of services that are about it
+    senses  word -> `topic:noun` for each thing that it means, the likeliest first; `*` at the end:
+            where no topic is spoken of, it means what it usually means
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import lru_cache
 
 from components.environment.archetypes.definitions import define
-from components.environment.archetypes.find import archetype_of, as_general
+from components.environment.archetypes.find import archetype_of, as_general, as_sense, forms_of
 from components.environment.archetypes.records import Archetype, Found
-from components.environment.archetypes.word_lists import noun_files, read_data
+from components.environment.archetypes.word_lists import read_data
 from components.environment.names import singular, tokens
 
-_ENOUGH = 2
-"""Words of an archetype's own fields that a service has to speak of."""
-_SMALL = 3
-"""Own words of archetypes that say little, and can be wrong in little."""
-_NEAR, _FAR = 0.6, 0.3
-"""Share of the best topic's weight in a service that an archetype's topic has to have."""
+_ENOUGH, _PLENTY = 2, 3
+"""Words of a topic, or of an archetype's own fields, that a service has to speak of; the second for
+words that usually mean something else."""
+_USUAL = "*"
 
 
 def in_context(noun: str, spoken: frozenset[str]) -> Archetype:
@@ -31,22 +33,20 @@ def in_context(noun: str, spoken: frozenset[str]) -> Archetype:
         spoken: singular words that the service's title, tools and parameters use.
 
     Returns:
-        The noun's own archetype where the words agree with it, otherwise the one of nouns that
+        The archetype of the sense that the words agree with, otherwise the one of nouns that
         nothing is known of.
     """
     usual = archetype_of(noun)
-    if usual.found is Found.FALLBACK:
+    word = next((form for form in forms_of(usual.noun) if form in senses()), None)
+    if word is None and usual.found is not Found.SUFFIX:
+        return usual
+    for topic, sense in _by_topic(word, spoken) if word else ():
+        about = topic.replace("_", " ")
+        return as_sense(usual, sense, f"In a service about {about}, {word!r} means {sense!r}")
+    if word and _USUAL in senses()[word]:
         return usual
     own = _own_words(usual.name) - set(usual.noun.split("_"))
-    said = own & spoken
-    share = _share(_topic_of(usual.name), spoken)
-    is_small = len(own) <= _SMALL and usual.found is Found.HEAD
-    if (
-        len(said) >= _ENOUGH
-        or (said and share >= _NEAR)
-        or (is_small and share >= _FAR)
-        or (usual.found is Found.DIRECT and (share >= _NEAR or usual.noun in _one_sense()))
-    ):
+    if len(own & spoken) >= _ENOUGH:
         return usual
     return as_general(
         usual,
@@ -55,13 +55,28 @@ def in_context(noun: str, spoken: frozenset[str]) -> Archetype:
     )
 
 
-def _generic() -> frozenset[str]:
-    return frozenset(read_data("field_names")["generic_words"])
+@lru_cache(maxsize=1)
+def senses() -> dict[str, dict[str, str]]:
+    """Return the noun by topic for every word that means several things."""
+    found = {}
+    for word, text in read_data("senses")["senses"].items():
+        pairs = [item.partition(":") for item in text.split()]
+        found[word] = {topic: noun for topic, _, noun in pairs}
+    return found
 
 
-def _one_sense() -> frozenset[str]:
-    """Return nouns that mean the same thing wherever they stand."""
-    return frozenset(read_data("field_names")["one_sense"])
+@lru_cache(maxsize=1)
+def topics() -> dict[str, frozenset[str]]:
+    """Return the words of every topic."""
+    return {name: frozenset(text.split()) for name, text in read_data("senses")["topics"].items()}
+
+
+def _by_topic(word: str, spoken: frozenset[str]) -> list[tuple[str, str]]:
+    """Return the senses of a word whose topic a service speaks of, the one most spoken of first."""
+    least = _PLENTY if _USUAL in senses()[word] else _ENOUGH
+    said = {topic: len(topics()[topic] & spoken) for topic in senses()[word] if topic != _USUAL}
+    fitting = [(topic, senses()[word][topic]) for topic in said if said[topic] >= least]
+    return sorted(fitting, key=lambda pair: -said[pair[0]])
 
 
 @lru_cache(maxsize=1024)
@@ -69,43 +84,4 @@ def _own_words(name: str) -> frozenset[str]:
     """Return the words of an archetype's fields that not every record has."""
     fields = define(name).fields
     words = {singular(word) for key in fields if "{" not in key for word in tokens(key)}
-    return frozenset(words - _generic())
-
-
-@lru_cache(maxsize=1)
-def _topics() -> dict[str, frozenset[str]]:
-    """Return the words of each file of nouns."""
-    found = {}
-    for file in noun_files():
-        words: set[str] = set()
-        for noun, body in read_data(file).items():
-            words |= set(noun.split("_"))
-            words |= {word for other in body.get("also", "").split() for word in other.split("_")}
-            words |= {singular(word) for key in body.get("fields", ()) for word in tokens(key)}
-        found[file] = frozenset(words - _generic())
-    return found
-
-
-@lru_cache(maxsize=1)
-def _spread() -> Counter[str]:
-    """Return how many topics use each word."""
-    return Counter(word for words in _topics().values() for word in words)
-
-
-def _topic_of(name: str) -> str:
-    return next((file for file in noun_files() if name in read_data(file)), "")
-
-
-@lru_cache(maxsize=512)
-def _weights(spoken: frozenset[str]) -> dict[str, float]:
-    spread = _spread()
-    return {
-        file: sum(1 / spread[word] for word in sorted(words & spoken))
-        for file, words in _topics().items()
-    }
-
-
-def _share(topic: str, spoken: frozenset[str]) -> float:
-    weights = _weights(spoken)
-    best = max(weights.values(), default=0.0)
-    return weights.get(topic, 0.0) / best if best else 0.0
+    return frozenset(words - frozenset(read_data("field_names")["generic_words"]))

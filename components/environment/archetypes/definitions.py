@@ -8,7 +8,7 @@ A definition of `nouns_*.json` or `mixins.json`:
     fields  field -> meaning; `?` at the end: may be null; `{subject}` in a name: see `find`
     links   field -> noun that it points to               texts   bank of `sentences.json`
     sums    field -> `a + b` over other fields            order   groups of fields, lowest first
-    shape   record, series, statistics or summary
+    shape   record, series, statistics, summary or value
 """
 
 from __future__ import annotations

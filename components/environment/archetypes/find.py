@@ -7,6 +7,7 @@ how one word ends. Statistics and series carry what they are about in a field's 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from components.environment.archetypes.definitions import (
@@ -45,6 +46,29 @@ def as_general(usual: Archetype, why: str) -> Archetype:
     return _built(usual.noun, GENERAL, Found.FALLBACK, why)
 
 
+def as_sense(usual: Archetype, name: str, why: str) -> Archetype:
+    """Return the archetype of another sense that a noun has."""
+    return _built(usual.noun, name, Found.ALIAS, why)
+
+
+def forms_of(noun: str) -> Iterator[str]:
+    """Yield what a noun may be looked up as: itself, then its head words, as far as one is known.
+
+    Args:
+        noun: singular snake_case.
+    """
+    words = noun.split("_")
+    runs = [words]
+    if not _known(noun) and words[-1] in read_data("field_names")["weak_heads"]:
+        runs = [words[:-1], words] if not _by_head(words, least=2) else [words]
+    for run in runs:
+        for start in range(len(run)):
+            form = "_".join(run[start:])
+            yield form
+            if _known(form):
+                return
+
+
 def _resolve(noun: str) -> tuple[str, Found, str]:
     own = _known(noun)
     if own:
@@ -53,7 +77,7 @@ def _resolve(noun: str) -> tuple[str, Found, str]:
     weak = read_data("field_names")["weak_heads"]
     if len(words) > 1 and words[-1] in weak:
         before = _by_head(words[:-1])
-        if before:
+        if before and not _by_head(words, least=2):
             return before[0], Found.HEAD, f"{words[-1]!r} says little; {before[2]}"
     found = _by_head(words)
     if found:
@@ -74,8 +98,9 @@ def _known(word: str) -> tuple[str, Found, str] | None:
     return None
 
 
-def _by_head(words: list[str]) -> tuple[str, Found, str] | None:
-    for start in range(len(words)):
+def _by_head(words: list[str], least: int = 1) -> tuple[str, Found, str] | None:
+    """Return the longest known end of a compound that has at least so many words."""
+    for start in range(len(words) - least + 1):
         known = _known("_".join(words[start:]))
         if known:
             if start == 0:

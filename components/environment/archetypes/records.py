@@ -39,6 +39,8 @@ class Shape(StrEnum):
     """Counts and rates of a period."""
     SUMMARY = "summary"
     """A text or a state that sums up something else."""
+    VALUE = "value"
+    """One value: what asks for it is told that, and nothing about it."""
 
 
 class FieldShape(Record):

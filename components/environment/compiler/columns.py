@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from components.environment.archetypes.context import in_context, senses
 from components.environment.archetypes.field_meaning import meaning_of
-from components.environment.archetypes.records import Archetype, FieldShape
+from components.environment.archetypes.records import Archetype, FieldShape, Found
 from components.environment.compiler.inputs import style_of, styled
 from components.environment.compiler.table import Column, Table, Tables
 from components.environment.names import snake
@@ -17,16 +18,28 @@ from components.records.blueprint import FieldBlueprint, FieldType
 
 _TITLES = ("title", "name", "subject", "summary", "label", "display_name", "filename")
 _STAMPS = ("time.created", "time.updated")
+_CLOSED = frozenset({"enum", "const", "format", "pattern", "minimum", "maximum"})
+"""What a schema says of its values beyond their type."""
 
 
-def add_archetype_columns(table: Table, tables: Tables) -> None:
-    """Add the usual fields of a table's noun, written in the style of the fields that are there."""
+def add_archetype_columns(table: Table, tables: Tables, spoken: frozenset[str]) -> None:
+    """Add the usual fields of a table's noun, written in the style of the fields that are there.
+
+    Args:
+        spoken: words that the service uses; they say which sense a field's name has.
+    """
     usual = table.usual
+    for column in table.columns.values():
+        sense = _sense(column, spoken)
+        if sense is not None:
+            _mean(column, sense)
     style = style_of(tuple(table.columns))
     has_title = title_column(table) is not None
     meanings = {_meaning(column) for column in table.columns.values()}
     for name, shape in usual.fields.items():
         is_title = name == usual.title_field
+        if name in table.columns:
+            _mean(table.columns[name], shape)
         if table.find(name) is not None or (is_title and has_title):
             continue
         if shape.meaning in meanings and not shape.meaning.startswith("count"):
@@ -37,6 +50,30 @@ def add_archetype_columns(table: Table, tables: Tables) -> None:
         is_kept = target is not None and target is not table
         if is_kept and name not in usual.fields and noun not in table.links.values():
             _add_link(table, styled(f"{name}_id", style), tables[noun])
+
+
+def _sense(column: Column, spoken: frozenset[str]) -> FieldShape | None:
+    """Return what a field is that is called by a word of several senses (`from_address`)."""
+    word = snake(column.name).rpartition("_")[2]
+    if word not in senses():
+        return None
+    found = in_context(word, spoken)
+    is_so_called = found.found is Found.ALIAS and found.title_field == word
+    return found.fields[word] if is_so_called else None
+
+
+def _mean(column: Column, shape: FieldShape) -> None:
+    """Let a column of which its name alone is known mean what it means in this place.
+
+    The address of a wallet is none of a street, as `address` is elsewhere.
+    """
+    kind = column.body.type.value
+    by_name = meaning_of(snake(column.name), kind)
+    is_told = bool(column.meaning or column.examples or set(column.schema) & _CLOSED)
+    if is_told or meaning_of(snake(column.name), kind, column.schema) != by_name:
+        return
+    if column.body.type is shape.type:
+        column.meaning = shape.meaning
 
 
 def _meaning(column: Column) -> str:

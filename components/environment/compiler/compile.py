@@ -93,7 +93,7 @@ def compile_spec(
     add_state_columns(stores, tables)
     add_told_columns(stores, tables)
     for noun in sorted(tables):
-        add_archetype_columns(tables[noun], tables)
+        add_archetype_columns(tables[noun], tables, spoken)
     add_bounded_columns(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from components.environment.archetypes.records import Shape
 from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import SAID
 from components.environment.compiler.renames import is_copy
@@ -67,7 +68,10 @@ def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
             _own(table, name, "string", _kind_of_key(table, name, "string", everyone), item)
             return
         table.is_single = not has_many
-        _own(table, "id", "string", KeyKind.GENERATED)
+        if table.is_single and table.usual.shape is Shape.VALUE:
+            _own_value(table)
+        else:
+            _own(table, "id", "string", KeyKind.GENERATED)
         return
     main = max(sorted(votes), key=lambda name: (name == "id", votes[name]))
     whole = max(
@@ -161,6 +165,15 @@ def _means(word: str, table: Table, name: str) -> bool:
     if name == "id":
         return is_id_of(word, table.noun)
     return snake(name) in (word, strip_noun(word, table.noun))
+
+
+def _own_value(table: Table) -> None:
+    """Let a table that holds one value be that value; no id is shown beside it."""
+    name = table.usual.title_field
+    shape = table.usual.fields[name]
+    kind = shape.type.value if shape.type.value in TYPES else "string"
+    _own(table, name, kind, KeyKind.NATURAL)
+    table.columns[name].meaning = shape.meaning
 
 
 def _own(table: Table, name: str, kind: str, key_kind: KeyKind, item: Input | None = None) -> None:

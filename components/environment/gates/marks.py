@@ -45,7 +45,9 @@ class Marks:
     reads: tuple[str, ...] = ()
     """Reads of rows that answered; simulated ones are not counted."""
     hollow: tuple[str, ...] = ()
-    """Reads that show fewer than two fields beyond id, name, date and what was given."""
+    """Reads that show fewer than two fields beyond id, name, date and what was given; a value that
+    stands alone is all that was asked for.
+    """
 
 
 def mark_service(prober: Prober, blueprint: Blueprint, variants: Variants) -> Marks:
@@ -221,4 +223,5 @@ def _num_in(item: Mapping[str, Any], arguments: JsonObject) -> int:
         is_empty = value is None or value in ((), "", {})
         if not is_plain and not is_empty and name not in arguments:
             count += 1
-    return count
+    is_value = len(item) == 1 and count == 1
+    return _INFORMATIVE if is_value else count

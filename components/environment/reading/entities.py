@@ -15,6 +15,7 @@ from components.environment.reading.nouns import (
     brands_of,
     is_kind,
     is_place,
+    is_value,
     key_of,
     noun_after,
     noun_of,
@@ -101,6 +102,9 @@ def _home(
     title: frozenset[str],
 ) -> str | None:
     """Return the noun that a tool's own noun gives way to, or the tool's own."""
+    asks_nothing = not any(param.is_required for param in view.params)
+    if noun is not None and asks_nothing and is_value(noun):
+        return noun
     if noun is not None and shared[noun] > 1 and noun not in words("aspects"):
         return noun
     for other in _spoken_of(view, operation, noun, title):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from components.environment.archetypes.find import archetype_of
-from components.environment.archetypes.records import Found
+from components.environment.archetypes.records import Found, Shape
 from components.environment.reading.features import ServerView, ToolView
 from components.environment.reading.params import Param
 from components.environment.reading.words import Phrase, read_name, singular, verb_of, words
@@ -76,6 +76,11 @@ def brands_of(server: ServerView, title: frozenset[str]) -> frozenset[str]:
 def is_kind(noun: str) -> bool:
     """True for what is known as a kind of record."""
     return archetype_of(noun).found in (Found.DIRECT, Found.ALIAS)
+
+
+def is_value(noun: str) -> bool:
+    """True for what is known as one value (`block_height`), and no record."""
+    return is_kind(noun) and archetype_of(noun).shape is Shape.VALUE
 
 
 def is_place(noun: str, title: frozenset[str]) -> bool:

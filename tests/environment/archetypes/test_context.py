@@ -1,17 +1,21 @@
-"""The sense of a noun: an archetype is taken only where the service speaks of what it holds."""
+"""The sense of a noun: which of its meanings the words of a service agree with."""
 
 from __future__ import annotations
 
 import pytest
 
-from components.environment.archetypes.context import in_context
-from components.environment.archetypes.records import Found
+from components.environment.archetypes.context import in_context, senses, topics
+from components.environment.archetypes.definitions import nouns
+from components.environment.archetypes.records import Found, Shape
 
 SPOKEN = {
     "disassembler": "function decompile disassemble address binary symbol memory offset class",
     "maps": "address city country street route place geocode region postal",
+    "wallets": "wallet address blockchain ethereum token balance gas contract",
     "cards": "deck card note field study flashcard review front back cloze",
     "models": "model provider token context parameter prompt embedding completion",
+    "bank": "account iban payment transfer transaction balance",
+    "screws": "bolt thread washer",
 }
 
 
@@ -20,21 +24,53 @@ def words(of: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize(
-    ("noun", "spoken", "is_taken"),
+    ("noun", "spoken", "name"),
     [
-        ("address", "disassembler", False),
-        ("address", "maps", True),
-        ("model", "cards", False),
-        ("model", "models", True),
+        ("address", "disassembler", "memory_address"),
+        ("address", "maps", "address"),
+        ("address", "wallets", "wallet_address"),
+        ("address", "screws", "general"),
+        ("transaction", "bank", "transaction"),
+        ("transaction", "wallets", "blockchain_transaction"),
+        ("smart_contract", "bank", "smart_contract"),
+        ("model", "cards", "flashcard_model"),
+        ("model", "models", "llm_model"),
+        ("model", "screws", "general"),
     ],
 )
-def test_a_homonym_is_taken_by_its_company(noun: str, spoken: str, is_taken: bool) -> None:
+def test_a_word_of_several_senses_is_taken_by_its_company(
+    noun: str, spoken: str, name: str
+) -> None:
     found = in_context(noun, words(spoken))
 
-    assert (found.found is not Found.FALLBACK) == is_taken
+    assert found.name == name
     assert found.noun == noun
-    assert is_taken or set(found.fields) == {"name", "description", "created_at", "updated_at"}
+
+
+@pytest.mark.parametrize("noun", ["pokemon", "invoice", "calendar_event", "dupont_analysis"])
+def test_a_word_of_one_sense_is_taken_in_any_company(noun: str) -> None:
+    assert in_context(noun, words("screws")).found is not Found.FALLBACK
+
+
+def test_a_word_that_usually_means_one_thing_means_it_where_no_topic_is_spoken_of() -> None:
+    assert in_context("review", words("screws")).name == "review"
+    assert in_context("review", frozenset({"app", "android", "install"})).name == "app_review"
 
 
 def test_what_is_not_taken_says_why() -> None:
-    assert "speaks of nothing that" in in_context("address", words("disassembler")).why
+    assert "speaks of nothing that" in in_context("address", words("screws")).why
+    assert "about chains" in in_context("address", words("wallets")).why
+
+
+def test_every_sense_has_its_topic_and_its_archetype() -> None:
+    for word, by_topic in senses().items():
+        for topic, noun in by_topic.items():
+            assert topic == "*" or (topic in topics() and noun in nouns()), word
+    assert all(len(said) >= 5 for said in topics().values())
+
+
+def test_what_is_a_value_has_one_field_and_no_dates() -> None:
+    slot = in_context("slot", words("wallets"))
+
+    assert slot.shape is Shape.VALUE
+    assert set(slot.fields) == {"slot"}

@@ -49,3 +49,13 @@ def test_a_read_that_only_echoes_is_marked() -> None:
     admission = admit_service(spec, Blueprint.model_validate(body), seed)
 
     assert admission.marks.hollow == ("get_note",)
+
+
+def test_a_value_that_stands_alone_is_no_echo() -> None:
+    spec, blueprint, seed = compiled("notes")
+    body = thaw(to_json(blueprint))
+    body["tools"]["get_note"]["result"] = {"note": {"body": "$found.body"}}
+
+    admission = admit_service(spec, Blueprint.model_validate(body), seed)
+
+    assert "get_note" not in admission.marks.hollow
