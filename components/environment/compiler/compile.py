@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.compiler.columns import add_archetype_columns, title_column
+from components.environment.compiler.columns import (
+    add_archetype_columns,
+    settle_senses,
+    title_column,
+)
 from components.environment.compiler.computes import compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
 from components.environment.compiler.moves import add_state_columns, compile_move, is_plain_move
@@ -77,6 +81,7 @@ def compile_spec(
     add_told_columns(stores, tables)
     for noun in sorted(tables):
         add_archetype_columns(tables[noun], tables)
+    settle_senses(tables, spoken)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
