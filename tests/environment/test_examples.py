@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.environment.compiler.told import told_fields
+from components.environment.compiler.told import listed_fields, told_fields, told_meaning
 from components.environment.examples import examples_of, like
 from components.environment.params import read_params
 from components.environment.sources.listing import spec_from_listing
@@ -29,6 +29,15 @@ from components.environment.synthesis import make_service
         ({"type": "string", "description": "What the user's friend said"}, ()),
         ({"type": "string", "enum": ["a", "b"], "description": "e.g. 'a'"}, ()),
         ({"type": "array", "description": "e.g. 'a'"}, ()),
+        (
+            {"type": "string", "description": "One of: relevance, date, views"},
+            ("relevance", "date", "views"),
+        ),
+        ({"type": "string", "description": "Sort order asc|desc"}, ("asc", "desc")),
+        ({"type": "string", "description": "Kind (12: sight, 14: museum)"}, ("12", "14")),
+        ({"type": "string", "description": "In the format 'txid_vout'"}, ()),
+        ({"type": "string", "description": "e.g. 'owner/repo' or 'x.y.z'"}, ()),
+        ({"type": "string", "description": "A currency, see '/list/currencies' for values"}, ()),
         ({"type": "string", "default": None, "description": "null or 'none' as default"}, ()),
     ],
 )
@@ -93,9 +102,51 @@ def test_rows_hold_what_the_parameters_are_said_to_take() -> None:
             ("name", "star_rating", "price_range"),
         ),
         ("Returns a table with columns such as Rank, Name, and Price.", ("rank", "name", "price")),
+        ("Returns title, authors and abstract of a paper", ("title", "authors", "abstract")),
+        ("Works with Python, Rust and Go", ()),
         ("Search the web, including other things and more.", ()),
         ("Get a user.", ()),
     ],
 )
 def test_a_list_of_fields_is_read_from_a_description(text: str, fields: tuple[str, ...]) -> None:
     assert told_fields(text) == fields
+
+
+def test_a_list_of_lines_names_the_fields_of_an_answer() -> None:
+    items = "Search apps. Returns a list of apps with:\n- icon: Image URL\n- isFree: Boolean\n"
+    whole = (
+        "Returns:\n    A dictionary containing:\n    - count: Number of matches\n    - area: Name\n"
+    )
+    asked = "Args:\n    - query: Words\n    - limit: How many\n"
+
+    assert listed_fields(items, is_many=True) == {"icon": "Image URL", "is_free": "Boolean"}
+    assert listed_fields(whole) == {"count": "Number of matches", "area": "Name"}
+    assert listed_fields(whole, is_many=True) == {}
+    assert listed_fields(asked) == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "said", "meaning"),
+    [
+        ("reviews", "", "list:sentence:review"),
+        ("star_rating", "", "rating"),
+        ("two_sided", "Whether both sides show", "flag"),
+        ("stars", "Number of stars", "count.medium"),
+        ("good_for_bar", "", None),
+        ("structure", "", None),
+    ],
+)
+def test_a_field_whose_name_says_nothing_is_left_out(
+    word: str, said: str, meaning: str | None
+) -> None:
+    assert told_meaning(word, said) == meaning
+
+
+def test_another_value_like_an_id_is_an_id_and_one_like_a_day_is_none() -> None:
+    other = like("dQw4w9WgXcQ", 1)
+
+    assert other not in (None, "dQw4w9WgXcQ")
+    assert len(str(other)) == len("dQw4w9WgXcQ")
+    assert str(other).isalnum()
+    assert like("2024-05-01", 1) is None
+    assert like("1920x1080", 1) is None

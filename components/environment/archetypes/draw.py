@@ -193,8 +193,7 @@ class RowDraw:
     def _titled(self, bank: str) -> str:
         texts = read_data("titles").get(bank)
         if texts is None:
-            noun = bank.replace("_", " ")
-            texts = [f"{{Codename}} {noun}", f"{{Adjective}} {noun} from {{=place.city}}"]
+            texts = [f"{{Codename}} {bank.replace('_', ' ')}"]
         text = self._filled(parse_template(self._rng.choice(texts)))
         return text if bank in _EXACT else text[:1].upper() + text[1:]
 

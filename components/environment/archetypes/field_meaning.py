@@ -1,7 +1,8 @@
 """What a field of a spec means, by its name, its JSON type and its schema.
 
-Owns the order of the evidence: an enum, then a format, then the whole name, its last two words, its
-last word, its first word, the description, and the type alone. The words are in `field_names.json`.
+Owns the order of the evidence: an enum, then a form that the description gives, a format, the whole
+name, its last two words, its last word, its first word, its head (`tag_to_add`, `min_price`), what
+else the description says, and the type alone. The words are in `field_names.json`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from components.environment.archetypes.meanings import Kind, parse_meaning
+from components.environment.archetypes.meanings import Kind, Meaning, parse_meaning
 from components.environment.archetypes.records import FieldShape
+from components.environment.archetypes.told_forms import told_forms
 from components.environment.archetypes.word_lists import read_data
 from components.environment.names import singular, snake
 from components.records.blueprint import FieldType
@@ -29,7 +31,8 @@ _FITTING: dict[str, frozenset[FieldType]] = {
 _NAMED = ("person.", "company.", "place.", "product.", "project.", "repo.", "code.", "text.")
 UNKNOWN_TEXT = "text.phrase"
 """Meaning of texts of which not even the name says what they hold."""
-_SAYS_NOTHING = frozenset({UNKNOWN_TEXT, "count.medium", "number", "list:text.word"})
+_COUNTS = ("number", "num", "count")
+_SAYS_NOTHING = frozenset({UNKNOWN_TEXT, "count.medium", "count:1..60", "list:text.word"})
 
 
 def meaning_of(name: str, json_type: str, schema: Mapping[str, Any] = FrozenDict()) -> str:
@@ -62,6 +65,9 @@ def _by_words(word: str, kind: str, form: str, description: str) -> str:
     parts = tuple(word.split("_")) if word else ("value",)
     if kind == "boolean":
         return "flag"
+    for found in told_forms(word, kind, description):
+        if holds(parse_meaning(found), kind) and not _is_prose(parts, lexicon):
+            return found
     candidates = list(_candidates(parts, kind, form, description, lexicon))
     for found in candidates:
         shown = _in_form(found, kind, form, description, lexicon)
@@ -73,6 +79,20 @@ def _by_words(word: str, kind: str, form: str, description: str) -> str:
             return found
     singular_list = _element_meaning(parts, lexicon) if kind == "array" else None
     return singular_list or str(lexicon["types"][kind])
+
+
+def holds(meaning: Meaning, kind: str) -> bool:
+    """True where a field of a JSON type can hold a meaning's values; a text also holds numbers."""
+    own = meaning.type
+    return own in _FITTING.get(kind, ()) or (kind == "string" and own in _FITTING["number"])
+
+
+def _is_prose(parts: tuple[str, ...], lexicon: Mapping[str, Any]) -> bool:
+    """True where the name is that of a text: words of its description then tell of its subject."""
+    found = _typed(
+        lexicon["exact"].get("_".join(parts)) or lexicon["last"].get(parts[-1]), "string"
+    )
+    return found is not None and parse_meaning(found).kind in (Kind.PROSE, Kind.TITLE)
 
 
 def _candidates(
@@ -100,12 +120,32 @@ def _candidates(
         yield last
     if len(parts) > 1 and parts[-1] in lexicon["weak_tails"]:
         yield from _candidates(parts[:-1], kind, "", "", lexicon)
+    if parts[0] in _COUNTS and parts[1:2] == ("of",):
+        yield "count.small"
+        return
+    head = _head(parts, lexicon)
+    if head is not None:
+        yield from _candidates(head, kind, "", "", lexicon)
     first = lexicon["first"].get(parts[0]) if len(parts) > 1 else None
     if first:
         yield first
     for clue, meaning in lexicon["described"]:
         if description and re.search(clue, description):
             yield meaning
+
+
+def _head(parts: tuple[str, ...], lexicon: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the part of a name that says what the value is: `tag` of `tag_to_add`, `option` of
+    `option_2`, `price` of `min_price`; None where it is the whole name.
+    """
+    for place, part in enumerate(parts):
+        if place and (part in lexicon["head_ends"] or part.isdigit()):
+            return parts[:place]
+    if len(parts) > 1 and parts[0] in lexicon["bounds"]:
+        return parts[1:]
+    if len(parts) > 1 and parts[-1] in lexicon["bounds"]:
+        return parts[:-1]
+    return None
 
 
 def _named(word: str, lexicon: Mapping[str, Any]) -> Iterator[str]:

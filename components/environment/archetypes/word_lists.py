@@ -35,6 +35,8 @@ def pool(name: str) -> tuple[str, ...]:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A key that is written twice in a file would lose the first one without a word."""
-    found = dict(pairs)
-    assert len(found) == len(pairs), f"a key occurs twice: {sorted(key for key, _ in pairs)}"
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        assert key not in found, f"a key occurs twice: {key}"
+        found[key] = value
     return found

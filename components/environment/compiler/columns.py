@@ -10,13 +10,18 @@ from typing import Any
 
 from components.environment.archetypes.context import in_context, senses
 from components.environment.archetypes.field_meaning import meaning_of
+from components.environment.archetypes.field_senses import sense_of
+from components.environment.archetypes.meanings import Kind, parse_meaning
 from components.environment.archetypes.records import Archetype, FieldShape, Found
+from components.environment.archetypes.told_forms import told_forms
 from components.environment.compiler.inputs import style_of, styled
 from components.environment.compiler.table import Column, Table, Tables
 from components.environment.names import snake
 from components.records.blueprint import FieldBlueprint, FieldType
 
 _TITLES = ("title", "name", "subject", "summary", "label", "display_name", "filename")
+_TELLING = 2
+"""Fields of its own with which a record says something without a name."""
 _STAMPS = ("time.created", "time.updated")
 _CLOSED = frozenset({"enum", "const", "format", "pattern", "minimum", "maximum"})
 """What a schema says of its values beyond their type."""
@@ -35,8 +40,11 @@ def add_archetype_columns(table: Table, tables: Tables, spoken: frozenset[str]) 
             _mean(column, sense)
     style = style_of(tuple(table.columns))
     has_title = title_column(table) is not None
-    meanings = {_meaning(column) for column in table.columns.values()}
+    meanings = {meaning_in(column) for column in table.columns.values()}
+    left_out = _left_out(table)
     for name, shape in usual.fields.items():
+        if name in left_out:
+            continue
         is_title = name == usual.title_field
         if name in table.columns:
             _mean(table.columns[name], shape)
@@ -76,9 +84,50 @@ def _mean(column: Column, shape: FieldShape) -> None:
         column.meaning = shape.meaning
 
 
-def _meaning(column: Column) -> str:
-    kind = column.body.type.value
-    return column.meaning or meaning_of(snake(column.name), kind, column.schema)
+def _left_out(table: Table) -> frozenset[str]:
+    """Return the usual fields that would be made up for a noun that nothing is known of: a text,
+    and a name where its tools give it fields of its own.
+    """
+    usual = table.usual
+    if usual.found is not Found.FALLBACK:
+        return frozenset()
+    prose = {name for name, shape in usual.fields.items() if _is_prose(shape)}
+    own = [name for name in table.columns if name not in (*table.names, *table.links)]
+    return frozenset(prose | ({usual.title_field} if len(own) >= _TELLING else set()))
+
+
+def _is_prose(shape: FieldShape) -> bool:
+    return parse_meaning(shape.meaning).kind is Kind.PROSE
+
+
+def settle_senses(tables: Tables, spoken: frozenset[str]) -> None:
+    """Give columns the meaning that their name has among the words of the service.
+
+    Args:
+        spoken: those words; what a column's own description says of its form weighs more.
+    """
+    for table in tables.values():
+        for name, column in table.columns.items():
+            word, kind = snake(name), json_type_of(column)
+            is_told = bool(told_forms(word, kind, column.description))
+            if is_told or column.schema.get("enum") or column.schema.get("format"):
+                continue
+            column.meaning = sense_of(word, kind, spoken) or column.meaning
+
+
+def json_type_of(column: Column) -> str:
+    """Return the JSON type of a column's values; a text where it can hold several."""
+    kind = column.body.type
+    is_text = kind in (FieldType.TIMESTAMP, FieldType.JSON)
+    return "string" if is_text else kind.value
+
+
+def meaning_in(column: Column) -> str:
+    """Return what the values of a column mean."""
+    schema = column.schema
+    if column.description and not schema.get("description"):
+        schema = {**schema, "description": column.description}
+    return column.meaning or meaning_of(snake(column.name), json_type_of(column), schema)
 
 
 def _add(table: Table, name: str, shape: FieldShape, usual: Archetype) -> None:
@@ -92,7 +141,11 @@ def _add(table: Table, name: str, shape: FieldShape, usual: Archetype) -> None:
         generated=is_stamp,
     )
     table.columns[name] = Column(
-        name=name, body=body, meaning=shape.meaning, source=f"usual for {usual.name}"
+        name=name,
+        body=body,
+        meaning=shape.meaning,
+        source=f"usual for {usual.name}",
+        is_held=not shape.nullable,
     )
 
 

@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.environment.compiler.bounds import add_bounded_columns
-from components.environment.compiler.columns import add_archetype_columns, title_column
+from components.environment.compiler.columns import (
+    add_archetype_columns,
+    settle_senses,
+    title_column,
+)
 from components.environment.compiler.computes import as_computation, compile_pure
 from components.environment.compiler.inputs import (
     Tool,
@@ -94,6 +98,7 @@ def compile_spec(
     add_told_columns(stores, tables)
     for noun in sorted(tables):
         add_archetype_columns(tables[noun], tables, spoken)
+    settle_senses(tables, spoken)
     add_bounded_columns(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}

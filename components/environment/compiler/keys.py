@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from components.environment.archetypes.field_meaning import meaning_of
 from components.environment.archetypes.records import Shape
-from components.environment.compiler.inputs import Input, Tool, item_inputs
+from components.environment.compiler.inputs import Input, Tool, item_inputs, words_of
 from components.environment.compiler.links import SAID
 from components.environment.compiler.renames import is_copy
 from components.environment.compiler.table import (
@@ -34,6 +35,9 @@ from components.records.blueprint import (
 )
 from components.records.frozen import FrozenDict
 
+_OUTSIDE = ("crypto.", "place.", "person.", "company.", "web.", "finance.")
+"""Starts of meanings whose values no service makes up for its own rows."""
+
 
 def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
     """Decide what names a row, by what most tools name one by; the strictest type wins."""
@@ -52,7 +56,9 @@ def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
             votes[name] += 2 if item.param.is_required else 1
             kind = "integer" if item.kind in ("integer", "number") else "string"
             kinds[name] = "integer" if "integer" in (kind, kinds.get(name)) else "string"
-            given.setdefault(name, item)
+            known = given.setdefault(name, item)
+            if item.param.default and item.kind == known.kind and not known.param.default:
+                given[name] = item  # what no argument means is the name of a row
             names.append(name)
         if names:
             together[tuple(names)] += 1
@@ -78,7 +84,9 @@ def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
         (names for names in sorted(together) if main in names), key=lambda names: together[names]
     )
     others = [name for name in whole if name != main]
-    kind = _kind_of_key(table, main, kinds[main], everyone)
+    kind = _kind_of_key(table, main, kinds[main], everyone, given[main])
+    if kind is KeyKind.NATURAL and given[main].kind == "number":
+        kinds[main] = "number"  # no row is counted: a coordinate may be a fraction
     _own(table, main, kinds[main], kind, given[main])
     table.names = (main, *others)
     for name in votes:
@@ -125,7 +133,9 @@ def _key_name(item: Input, table: Table) -> str:
     return plain if plain != word else item.param.name
 
 
-def _kind_of_key(table: Table, name: str, kind: str, everyone: list[Tool]) -> KeyKind:
+def _kind_of_key(
+    table: Table, name: str, kind: str, everyone: list[Tool], item: Input | None = None
+) -> KeyKind:
     makers = [
         tool
         for tool in everyone
@@ -142,20 +152,31 @@ def _kind_of_key(table: Table, name: str, kind: str, everyone: list[Tool]) -> Ke
         )
         for tool in everyone
     )
+    has_form = not makers and item is not None and bool(examples_of(item.param))
     if kind == "integer":
-        return KeyKind.COUNTED if name == "id" or not any(gives) else KeyKind.NATURAL
+        is_measure = snake(name).rpartition("_")[2] in words_of("measures")
+        is_known = is_measure or (has_form and name != "id")
+        return KeyKind.NATURAL if is_known or (name != "id" and any(gives)) else KeyKind.COUNTED
     if makers and all(gives) and not is_changed:
         return KeyKind.GIVEN
-    is_made = bool(makers) or name == "id" or snake(name).endswith(("_id", "_uuid", "_key"))
+    is_id = name == "id" or snake(name).endswith(("_id", "_uuid", "_key"))
+    is_made = (is_id and not has_form) or (bool(makers) and not _is_outside(snake(name)))
     return KeyKind.GENERATED if is_made and not any(gives) else KeyKind.NATURAL
+
+
+def _is_outside(word: str) -> bool:
+    """True for a name whose values come from elsewhere, however rows are made: an address."""
+    return meaning_of(word, "string").startswith(_OUTSIDE)
 
 
 def _gives(tool: Tool, table: Table, name: str) -> bool:
     batch = tool.first(Role.BATCH)
     params = item_inputs(batch) if batch is not None else {}
     always = [param for param in params.values() if param.is_required and not param.is_nullable]
-    texts = [param.word for param in always if param.type == "string"]
-    texts += [i.word for i in tool.data if i.is_always_given and i.param.type == "string"]
+    own = ("integer", "number") if snake(name).rpartition("_")[2] in words_of("measures") else ()
+    kinds = ("string", *own)
+    texts = [param.word for param in always if param.type in kinds]
+    texts += [i.word for i in tool.data if i.is_always_given and i.param.type in kinds]
     if is_copy(tool):  # its other names are of the row that is copied
         texts = [word for word in texts if word.startswith(RENAMES)]
     return any(_means(word.removeprefix("new_"), table, name) for word in texts)

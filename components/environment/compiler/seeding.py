@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.environment.archetypes.cast import cast_of
-from components.environment.archetypes.field_meaning import UNKNOWN_TEXT, meaning_of
+from components.environment.archetypes.field_meaning import UNKNOWN_TEXT
 from components.environment.archetypes.records import FieldShape
 from components.environment.archetypes.rows import row_values
 from components.environment.archetypes.table_shape import TableShape
-from components.environment.compiler.columns import title_column
+from components.environment.compiler.columns import meaning_in, title_column
 from components.environment.compiler.table import ROW_KEY, Column, KeyKind, Table, Tables
 from components.environment.entities import new_id
 from components.environment.examples import like
@@ -29,7 +29,10 @@ SEED_NOW = "2026-03-02T09:00:00Z"
 """The moment that seeds are written for: worlds start then."""
 _GENERIC = frozenset({"id", "name", "title", "key", "type", "path", "kind", "value", "text"})
 """Names that say nothing of what they name."""
+_ID_ENDS = ("id", "_number", "_code", "_key", "_no")
 _KINDS = 8
+_USUAL = 3
+"""Of so many rows one holds the default of a parameter with a closed list."""
 _NUMBERS = (FieldType.INTEGER, FieldType.NUMBER)
 
 
@@ -43,6 +46,7 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
     """
     owners = _owners(tables)
     _share_examples(owners, tables)
+    _share_defaults(tables)
     found: dict[str, dict[str, JsonObject]] = {}
     waiting: list[tuple[Table, str]] = []
     for table in _by_links(tables):
@@ -101,6 +105,15 @@ def _said(table: Table, index: int) -> dict[str, Any]:
     for name, column in table.columns.items():
         values = column.examples
         is_kind = column.body.type in (FieldType.STRING, *_NUMBERS)
+        usual = column.schema.get("default")
+        if (
+            usual is not None
+            and usual in (column.schema.get("enum") or ())
+            and name not in (*table.names, *table.links)
+        ):
+            if index % _USUAL == 0:  # what a caller who says nothing asks for
+                found[name] = usual
+            continue
         if not values or not is_kind or name in table.links or _is_made(name, table):
             continue
         if name == table.names[0]:
@@ -110,6 +123,9 @@ def _said(table: Table, index: int) -> dict[str, Any]:
                 found[name] = value if index < len(values) else made
         elif len(values) > 1 or index % 2 == 0:
             found[name] = values[index % len(values)]
+        elif isinstance(values[0], str) and snake(name).endswith(_ID_ENDS):
+            other = like(values[0], index)
+            found.update({} if other is None else {name: other})
     return found
 
 
@@ -126,6 +142,19 @@ def _share_examples(owners: Tables, tables: Tables) -> None:
             if isinstance(value, str)
         ]
         own.examples = tuple(dict.fromkeys((*own.examples, *others)))[:ROWS_PER_TABLE]
+
+
+def _share_defaults(tables: Tables) -> None:
+    """Give a column that names rows the defaults of all columns that name its rows: what a caller
+    who says nothing asks for is there.
+    """
+    for noun in sorted(tables):
+        for name, target in sorted(tables[noun].links.items()):
+            usual = tables[noun].columns[name].schema.get("default")
+            own = tables[target].columns[tables[target].names[0]]
+            is_text = own.body.type is FieldType.STRING and isinstance(usual, str)
+            if is_text and usual and "default" not in own.schema:
+                own.schema = FrozenDict({**own.schema, "default": usual})
 
 
 def _share_names(owners: Tables, tables: Tables, found: dict[str, dict[str, JsonObject]]) -> None:
@@ -204,6 +233,9 @@ def _rows(
         if key == ROW_KEY or table.kind is KeyKind.GENERATED:
             rest = FrozenDict({name: value for name, value in settled.items() if name != key})
             row_id = new_id(table.noun, entity.prefix, rest, rows)
+            usual = table.columns[table.names[0]].schema.get("default")
+            if key != ROW_KEY and index == 0 and isinstance(usual, str) and usual:
+                row_id = usual
             rows[row_id] = FrozenDict({**rest, key: row_id})
         else:
             row_id = str(settled[key])
@@ -264,15 +296,14 @@ def _is_made(name: str, table: Table) -> bool:
 
 def _field(column: Column, table: Table) -> FieldShape:
     kind = column.body.type
-    json_type = {FieldType.TIMESTAMP: "string", FieldType.JSON: "string"}.get(kind, kind.value)
-    meaning = column.meaning or meaning_of(snake(column.name), json_type, column.schema)
+    meaning = meaning_in(column)
     if column.name in table.names and meaning == "code.snippet":
         meaning = "id.code"
     if meaning == UNKNOWN_TEXT and not is_free_text(snake(column.name)):
         word = snake(column.name).replace("_", "-")
         meaning = "choice:" + "|".join(f"{word}-{number}" for number in range(1, _KINDS + 1))
     is_known = column.name in table.names or column.name in table.links or column.body.generated
-    is_known |= column.is_asked
+    is_known |= column.is_asked or table.is_single
     nullable = column.body.nullable and not is_known
     return FieldShape(type=kind, meaning=meaning, nullable=nullable)
 

@@ -84,6 +84,8 @@ class Column:
     """As its parameter has it."""
     is_asked: bool = False
     """Reads must be told its value and no write sets it: rows that lack it are shown as well."""
+    is_held: bool = False
+    """Every row of the seed holds a value, as such records do; a new row may lack it."""
     examples: tuple[str | int | float, ...] = ()
     """Values that its parameter is said to take."""
 

@@ -92,10 +92,33 @@ def mark_service(prober: Prober, blueprint: Blueprint, variants: Variants) -> Ma
         hollow=tuple(
             name
             for name in reads
-            if max(_num_informative(arguments, seen) for arguments, seen in answered[name])
-            < _INFORMATIVE
+            if _most_told(answered[name]) < _INFORMATIVE
+            and _most_told(_searched(prober, name, tools[name], answered[name])) < _INFORMATIVE
         ),
     )
+
+
+def _most_told(calls: list[tuple[JsonObject, Seen]]) -> int:
+    return max((_num_informative(arguments, seen) for arguments, seen in calls), default=0)
+
+
+def _searched(
+    prober: Prober, name: str, tool: ToolBlueprint, calls: list[tuple[JsonObject, Seen]]
+) -> list[tuple[JsonObject, Seen]]:
+    """Return a search's answers where it is asked for a word that a row holds: what was made up
+    for it may be in none, and then nothing is seen of what it tells.
+    """
+    if tool.query is None:
+        return []
+    found = []
+    for row in list(prober.rows(tool.query.table).values())[:_SEEN]:
+        for pair in text_pairs(tool):
+            text = row.get(pair.column)
+            if len(pair.path) == 1 and isinstance(text, str) and text.strip():
+                least = min((arguments for arguments, _ in calls), key=len)
+                asked = FrozenDict({**least, pair.path[0]: max(text.split(), key=len)})
+                found.append((asked, prober.call(name, asked)))
+    return [(asked, seen) for asked, seen in found if seen.is_ok]
 
 
 def _made(
