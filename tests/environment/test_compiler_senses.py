@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from components.environment.compiler.compile import compile_spec
 from components.environment.reading.read import read_spec
 from tests.environment.reading.builders import spec, tool
 
+WALLET = re.compile(r"0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}")
 SLOT = tool("get_slot", "Get the current slot of the blockchain.")
 HEIGHT = tool("get_block_height", "Get the current block height of the solana mainnet.")
 BLOCKS = tool("list_blocks", "List the blocks of the chain.", "limit")
@@ -37,6 +40,6 @@ def test_the_address_of_a_wallet_is_none_of_a_street() -> None:
     _, of_chain, _ = compile_spec(chain, read_spec(chain))
     _, of_town, _ = compile_spec(town, read_spec(town))
 
-    assert all(row["address"].startswith("0x") for row in of_chain.tables["holder"].values())
+    assert all(WALLET.fullmatch(row["address"]) for row in of_chain.tables["holder"].values())
     houses = [str(row["address"]) for row in of_town.tables["house"].values()]
-    assert not any(house.startswith("0x") for house in houses)
+    assert not any(WALLET.fullmatch(house) for house in houses)
