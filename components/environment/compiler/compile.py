@@ -23,6 +23,7 @@ from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.told import add_told_columns
+from components.environment.compiler.trees import settle_trees
 from components.environment.compiler.upserts import as_makers
 from components.environment.compiler.writes import compile_write
 from components.environment.expressions import tables_named
@@ -77,6 +78,7 @@ def compile_spec(
     add_told_columns(stores, tables)
     for noun in sorted(tables):
         add_archetype_columns(tables[noun], tables)
+    settle_trees(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
