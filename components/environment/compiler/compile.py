@@ -31,6 +31,7 @@ from components.environment.names import singular, tokens
 from components.environment.params import Param, SchemaProblem, read_params
 from components.environment.reading.read import read_spec
 from components.environment.reading.records import ToolReading
+from components.environment.scenes.stage import staged
 from components.environment.service import compile_service
 from components.errors import SynthesisError
 from components.records.blueprint import (
@@ -66,6 +67,9 @@ def compile_spec(
     readings = read_spec(spec) if readings is None else readings
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
+    scene = staged(spec, readings)
+    if scene is not None:
+        tools = {name: tool for name, tool in tools.items() if name not in scene.tools}
     tools = with_names(as_makers(settings_as_values(tools)))
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
@@ -99,6 +103,12 @@ def compile_spec(
         noun: table.entity(spec.service, tables, title_column(table))
         for noun, table in sorted(tables.items())
     }
+    seed = seed_rows(spec.service, tables, entities)
+    if scene is not None:
+        made, why = {**made, **scene.tools}, {**why, **scene.why}
+        entities = {**entities, **scene.entities}
+        rows = FrozenDict({**seed.tables, **scene.rows})
+        seed = seed.model_copy(update={"tables": rows})
     blueprint = Blueprint(
         service=spec.service,
         entities=FrozenDict(entities),
@@ -107,7 +117,6 @@ def compile_spec(
         inferred=True,
     )
     blueprint = _take_out_broken(spec, blueprint)
-    seed = seed_rows(spec.service, tables, entities)
     for name, item in blueprint.quarantined.items():
         why[name] = f"quarantined ({item.reason.value}): {item.detail}"
     return blueprint, seed, FrozenDict(why)
