@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from components.environment.compiler.cells import compile_cells, settle_cells
 from components.environment.compiler.columns import add_archetype_columns, title_column
 from components.environment.compiler.computes import compile_pure
 from components.environment.compiler.inputs import Tool, flat_names, read_tool, with_values
@@ -83,6 +84,7 @@ def compile_spec(
     for noun in sorted(tables):
         add_archetype_columns(tables[noun], tables)
     settle_trees(stores, tables)
+    settle_cells(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
@@ -181,6 +183,8 @@ def settings_as_values(tools: dict[str, Tool]) -> dict[str, Tool]:
 
 def _compile_tool(tool: Tool, tables: Mapping[str, Table]) -> tuple[ToolBlueprint, str]:
     operation = tool.reading.operation
+    if (cells := compile_cells(tool, tables)) is not None:
+        return cells
     if operation is Operation.COMPUTE:
         raise Unclear("it computes something that is not in the library of functions")
     table = tables[tool.reading.entity or ""]

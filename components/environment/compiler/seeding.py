@@ -14,6 +14,7 @@ from components.environment.archetypes.field_meaning import UNKNOWN_TEXT, meanin
 from components.environment.archetypes.records import FieldShape
 from components.environment.archetypes.rows import row_values
 from components.environment.archetypes.table_shape import TableShape
+from components.environment.compiler.cells import filled
 from components.environment.compiler.columns import title_column
 from components.environment.compiler.table import ROW_KEY, Column, KeyKind, Table, Tables
 from components.environment.compiler.trees import laid_out
@@ -54,6 +55,7 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
         _tie(table, name, tables, found)
     _share_names(owners, tables, found)
     laid_out(tables, found)
+    filled(tables, found)
     return SeedData(
         service=service,
         tables=FrozenDict({noun: FrozenDict(rows) for noun, rows in sorted(found.items())}),

@@ -23,6 +23,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from components.environment.pure.grids import GRIDS
 from components.environment.pure.units import convert as convert_units
 
 MAX_TEXT = 100_000
@@ -331,6 +332,7 @@ FUNCTIONS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "reverse": lambda arguments: _text(arguments["text"])[::-1],
     "trim": lambda arguments: _text(arguments["text"]).strip(),
     "case": _case,
+    **GRIDS,
     "hash": _hash,
     "checksum": lambda arguments: zlib.crc32(_text(arguments["text"]).encode()),
     "equal": lambda arguments: arguments["a"] == arguments["b"],
