@@ -195,6 +195,8 @@ def may_meet_what_is_there(tool: ToolSpec) -> bool:
     """True where a tool's words, or its hints, say that it takes a row that is there already for
     its own: `create or update`, `overwrite`, a second call without further effect.
     """
+    if tool.observed is not None and tool.observed.again:
+        return not set(tool.observed.again.values()) <= {"refuse"}  # it was seen to
     told = [word.lower() for word in _WORD.findall(tool.description[:_TOLD])]
     said = [*tokens(tool.name), *told]
     pairs = pairwise(said)

@@ -166,7 +166,10 @@ class Variants:
             for column in sorted(fields):
                 if snake(column) in (word, word.partition("_")[2]):
                     found += [row[column] for row in rows if row.get(column) is not None]
-        found += samples(word)
+        if word in words("cells"):
+            found = [*samples(word), *found]  # cells that surely hold something
+        else:
+            found += samples(word)
         if word in words("query_words"):
             found = [*self._grid_words(), *found, *self._spoken_words()]
         if is_list:
