@@ -71,6 +71,7 @@ def compile_spec(
     scene = staged(spec, readings)
     if scene is not None:
         tools = {name: tool for name, tool in tools.items() if name not in scene.tools}
+        quarantined = {n: item for n, item in quarantined.items() if n not in scene.tools}
     tools = with_names(as_makers(settings_as_values(tools)))
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]

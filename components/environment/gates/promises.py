@@ -95,6 +95,12 @@ def samples(word: str) -> tuple[str, ...]:
     return tuple(found.get(word, found.get(word.rpartition("_")[2], ())))
 
 
+def statements(text: str) -> dict[str, list[str]]:
+    """Return kinds of SQL statements that a text speaks of, each with some that surely run."""
+    found: Mapping[str, list[str]] = _lexicon()["statements"]
+    return {kind: some for kind, some in found.items() if "sql" in text and kind in text}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
     """What one tool promises."""

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from components.environment.gates.probe import MAX_ROWS, Prober
-from components.environment.gates.promises import samples, words
+from components.environment.gates.promises import samples, statements, words
 from components.environment.names import singular, snake, tokens
 from components.environment.seeds.sample_values import SchemaSampler
 from components.records.frozen import JsonObject, freeze, texts_in
@@ -172,6 +172,7 @@ class Variants:
             found += samples(word)
         if word in words("query_words"):
             found = [*self._grid_words(), *found, *self._spoken_words()]
+        found = [*self._statements(schema), *found]
         if is_list:
             return [[value] for value in found if not isinstance(value, tuple)] + (
                 [found[:2]] if len(found) > 1 and not isinstance(found[0], tuple) else []
@@ -204,6 +205,24 @@ class Variants:
                 texts = [item for _, item in sorted(row.items()) if isinstance(item, str)]
                 found += [part for text in texts for part in text.split()[:1] if " " in text]
         return found[:6]
+
+    def _statements(self, schema: Any) -> list[str]:
+        """Statements of the kinds that an argument is said to take: some, and those in rows."""
+        own = schema.get("description") if isinstance(schema, Mapping) else None
+        if not isinstance(own, str) or "sql" not in own.lower():
+            return []
+        kinds = statements(f"{self._tool.description} {own}".lower())
+        held = [
+            text
+            for table in self._prober.tables
+            for row in self._prober.some_rows(table)
+            for text in texts_in(row)
+        ]
+        return [
+            text
+            for kind, some in kinds.items()
+            for text in (*some, *(text for text in held if text.lower().startswith(kind)))
+        ]
 
     def _grid_words(self) -> list[str]:
         """Texts that stand in cells, so that what is sought there is found."""

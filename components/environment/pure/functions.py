@@ -24,6 +24,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from components.environment.pure.grids import GRIDS
+from components.environment.pure.sql import SQL
 from components.environment.pure.units import convert as convert_units
 
 MAX_TEXT = 100_000
@@ -333,6 +334,7 @@ FUNCTIONS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "trim": lambda arguments: _text(arguments["text"]).strip(),
     "case": _case,
     **GRIDS,
+    **SQL,
     "hash": _hash,
     "checksum": lambda arguments: zlib.crc32(_text(arguments["text"]).encode()),
     "equal": lambda arguments: arguments["a"] == arguments["b"],

@@ -48,6 +48,10 @@ class Part(Record):
     result: Expr
     """What it answers: one text, as such programs print it, or JSON where `is_data`."""
     is_data: bool = False
+    is_kept: bool = False
+    """True where its answers follow from what the scene keeps, though such tools mostly depend on a
+    world outside: it is played by a tool that was taken for that as well.
+    """
 
 
 class Scene(Record):

@@ -51,11 +51,7 @@ def staged(spec: ServiceSpec, readings: Mapping[str, ToolReading]) -> Staged | N
         spec: the service.
         readings: what each tool is taken for; external ones stay so.
     """
-    kept = [
-        tool
-        for name, tool in sorted(spec.tools.items())
-        if readings[name].deterministic and readings[name].operation is not Operation.EXTERNAL
-    ]
+    kept = [tool for _, tool in sorted(spec.tools.items())]
     for scene in known_scenes():
         casts = _casts(scene, kept, readings)
         if set(scene.needs) <= {cast.role for cast in casts} and _is_spoken(scene, kept):
@@ -81,11 +77,20 @@ def _casts(
                 continue
             is_said = re.search(part.says, text) is not None
             given = _given(scene, part, tool)
-            is_same = readings[tool.name].functional is part.functional
+            is_same = _fits(part, readings[tool.name])
             if given is not None and is_said and is_same and _answer_name(tool, part) is not None:
                 casts[role] = _Cast(part=part, role=role, given=given, tool=tool)
                 break
     return list(casts.values())
+
+
+def _fits(part: Part, reading: ToolReading) -> bool:
+    """True where a tool was taken for what a part does: of one that depends on a world outside the
+    reading says little else.
+    """
+    if reading.operation is Operation.EXTERNAL or not reading.deterministic:
+        return part.is_kept
+    return reading.functional is part.functional
 
 
 def _own_name(name: str, prefixes: str) -> str:
