@@ -9,20 +9,19 @@ reaches a rollout.
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from components.environment.paths import folder_of, is_like, last_part, levels_below
 from components.environment.pure import functions as pure
 from components.environment.simulation import draw_records
 from components.environment.state import MAX_ROW_BYTES, Table
-from components.environment.texts import first_lines, last_lines
+from components.environment.texts import first_lines, last_lines, matches
 from components.environment.values import same as same
 from components.environment.values import settle, settle_number
 from components.records.frozen import FrozenDict, canonical_json
 
-_WORD = re.compile(r"\w+")
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What Python raises when an operation meets a value of the wrong type."""
 
@@ -382,21 +381,6 @@ def _in(item: Any, items: Any) -> bool:
     return any(same(item, other) for other in elements_of("@in", items))
 
 
-def _matches(texts: Any, query: Any) -> bool:
-    """Every word of a query stands in one of the texts, in any case and order; no word: all do."""
-    words = _WORD.findall(" ".join(_texts((query,))).lower())
-    whole = "\n".join(_texts(texts)).lower()
-    return all(word in whole for word in words)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, str):
-        yield value
-
-
 def _without(items: Any, item: Any) -> tuple[Any, ...]:
     return tuple(other for other in elements_of("@without", items) if not same(other, item))
 
@@ -466,6 +450,8 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "@len": lambda value: len(value) if value is not None else 0,
     "@text": lambda value: value if isinstance(value, bool) or value is None else str(value),
     "@json": lambda value: canonical_json(value).decode(),
+    "@folder_of": folder_of,
+    "@last_part": last_part,
     "@lower": lambda value: value.lower() if isinstance(value, str) else value,
 }
 _FIXED: dict[str, Callable[[Any, Any], Any]] = {
@@ -477,7 +463,9 @@ _FIXED: dict[str, Callable[[Any, Any], Any]] = {
     "@ge": _ordered(operator.ge),
     "@in": _in,
     "@contains": _contains,
-    "@matches": _matches,
+    "@matches": matches,
+    "@levels_below": levels_below,
+    "@is_like": is_like,
     "@sub": _arithmetic(operator.sub),
     "@mul": _arithmetic(operator.mul),
     "@append": lambda items, item: (*elements_of("@append", items), item),

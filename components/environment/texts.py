@@ -1,6 +1,33 @@
-"""Parts of texts, as reads of files and logs show them."""
+"""Parts of texts, as reads of files and logs show them, and words that are looked for in texts."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_WORD = re.compile(r"\w+")
+
+
+def matches(texts: Any, query: Any) -> bool:
+    """Return whether every word of a query stands in one of the texts, in any case and order; no
+    word: all do.
+
+    Example:
+        >>> matches(["Warp and weft"], "WEFT warp"), matches(["Warp"], "weft")
+        (True, False)
+    """
+    words = _WORD.findall(" ".join(_texts((query,))).lower())
+    whole = "\n".join(_texts(texts)).lower()
+    return all(word in whole for word in words)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value
 
 
 def first_lines(text: str, number: float) -> str:

@@ -98,6 +98,10 @@ class Observed(Record):
     """Property of its answers -> argument that it always equals."""
     examples: FrozenDict[str, tuple[JsonValue, ...]] = FrozenDict()
     """Argument -> values that it took."""
+    again: FrozenDict[str, str] = FrozenDict()
+    """Argument -> what a second call with the same value did to the row: `keep`, `replace` or
+    `refuse`.
+    """
 
 
 class ToolSpec(Record):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.environment.compiler.bounds import add_bounded_columns
+from components.environment.compiler.cells import compile_cells, settle_cells
 from components.environment.compiler.columns import (
     add_archetype_columns,
     settle_senses,
@@ -40,6 +41,7 @@ from components.environment.compiler.simulates import simulated_tool
 from components.environment.compiler.table import Table, Unclear
 from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.told import add_told_columns
+from components.environment.compiler.trees import settle_trees
 from components.environment.compiler.upserts import as_makers
 from components.environment.compiler.works_out import works_out
 from components.environment.compiler.writes import compile_write
@@ -49,6 +51,7 @@ from components.environment.params import Param, SchemaProblem, read_params
 from components.environment.reading.features import server_prefix
 from components.environment.reading.read import read_spec
 from components.environment.reading.records import ToolReading
+from components.environment.scenes.stage import staged
 from components.environment.service import compile_service
 from components.errors import SynthesisError
 from components.records.blueprint import (
@@ -85,6 +88,10 @@ def compile_spec(
     readings = read_spec(spec) if readings is None else readings
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
+    scene = staged(spec, readings)
+    if scene is not None:
+        tools = {name: tool for name, tool in tools.items() if name not in scene.tools}
+        quarantined = {n: item for n, item in quarantined.items() if n not in scene.tools}
     tools = with_names(as_moves(as_makers(settings_as_values(tools))))
     tools = with_own_words(tools)
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
@@ -100,6 +107,8 @@ def compile_spec(
         add_archetype_columns(tables[noun], tables, spoken)
     settle_senses(tables, spoken)
     add_bounded_columns(stores, tables)
+    settle_trees(stores, tables)
+    settle_cells(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
@@ -120,6 +129,12 @@ def compile_spec(
         noun: table.entity(spec.service, tables, title_column(table))
         for noun, table in sorted(tables.items())
     }
+    seed = seed_rows(spec.service, tables, entities)
+    if scene is not None:
+        made, why = {**made, **scene.tools}, {**why, **scene.why}
+        entities = {**entities, **scene.entities}
+        rows = FrozenDict({**seed.tables, **scene.rows})
+        seed = seed.model_copy(update={"tables": rows})
     blueprint = Blueprint(
         service=spec.service,
         entities=FrozenDict(entities),
@@ -128,7 +143,6 @@ def compile_spec(
         inferred=True,
     )
     blueprint = _take_out_broken(spec, blueprint)
-    seed = seed_rows(spec.service, tables, entities)
     for name, item in blueprint.quarantined.items():
         why[name] = f"quarantined ({item.reason.value}): {item.detail}"
     return blueprint, seed, FrozenDict(why)
@@ -205,6 +219,8 @@ def settings_as_values(tools: dict[str, Tool]) -> dict[str, Tool]:
 
 def _compile_tool(tool: Tool, tables: Mapping[str, Table]) -> tuple[ToolBlueprint, str]:
     operation = tool.reading.operation
+    if (cells := compile_cells(tool, tables)) is not None:
+        return cells
     if operation is Operation.COMPUTE:
         raise Unclear("it computes something that is not in the library of functions")
     table = tables[tool.reading.entity or ""]

@@ -25,6 +25,14 @@ from components.environment.compiler.rows import (
     with_children,
 )
 from components.environment.compiler.table import ROW_KEY, Table, Tables, Unclear
+from components.environment.compiler.trees import (
+    entries,
+    is_called_like,
+    lies_in,
+    others_inside,
+    place_check,
+    place_of,
+)
 from components.environment.names import plural, snake, tokens
 from components.environment.params import is_free_text, properties_of
 from components.environment.reading.records import Role
@@ -60,6 +68,8 @@ def compile_read(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprin
 
 
 def _get(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    if place_of(tool, table) is not None:
+        return _query(tool, table, tables)
     picked = pick(table, own_identifiers(tool))
     said = [f"{item.param.name!r} names the {table.noun}" for item in picked.inputs]
     for item in tool.of(Role.VALUE, Role.REFERENCE, Role.QUERY):
@@ -231,7 +241,11 @@ def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         offset=offset,
         cursor=None if cursor is None else {"@if": [{"@eq": [cursor.ref, ""]}, None, cursor.ref]},
     )
-    plain: dict[str, Any] = {plural(table.noun): shown_rows(table, "$rows"), "total": "$total"}
+    rows = shown_rows(table, "$rows")
+    if place_of(tool, table) is not None:
+        rows = entries(table, "$rows")
+    plain: dict[str, Any] = {plural(table.noun): rows, "total": "$total"}
+    plain |= others_inside(tool, table, tables)
     if cursor is not None:
         plain["next_cursor"] = "$next_cursor"
     content = Content(
@@ -243,7 +257,7 @@ def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         entity=table.noun,
         difficulty=tool.reading.difficulty,
         lookups=FrozenDict(_parents(tool, table, tables)),
-        checks=FrozenDict({**checks, **more}),
+        checks=FrozenDict({**checks, **more, **place_check(tool, table)}),
         query=query,
         result=answer_of(tool, content, tables),
     )
@@ -270,10 +284,18 @@ def _parents(tool: Tool, table: Table, tables: Tables) -> dict[str, Lookup]:
 def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
     """Yield label, condition over `$item` (null: none) and what is said of each argument."""
     texts = text_columns(table)
+    place = place_of(tool, table)
     for item in tool.inputs:
         name = item.param.name
+        if item is place:
+            own = table.tree[table.noun]
+            condition = if_given(item, lies_in(tool, item, own))
+            yield f"by_{snake(own)}", condition, f"{name!r} is where they lie"
+            continue
         if item.role is Role.QUERY and texts:
-            every = {"@matches": [[f"$item.{column}" for column in texts], item.ref]}
+            every = is_called_like(tool, item, table) or {
+                "@matches": [[f"$item.{column}" for column in texts], item.ref]
+            }
             yield "query", if_given(item, every), f"{name!r} is looked for in all texts"
         elif item.role in (Role.FROM, Role.TO):
             yield bound(item, table)

@@ -14,8 +14,10 @@ from components.environment.archetypes.field_meaning import UNKNOWN_TEXT
 from components.environment.archetypes.records import FieldShape
 from components.environment.archetypes.rows import row_values
 from components.environment.archetypes.table_shape import TableShape
+from components.environment.compiler.cells import filled
 from components.environment.compiler.columns import meaning_in, title_column
 from components.environment.compiler.table import ROW_KEY, Column, KeyKind, Table, Tables
+from components.environment.compiler.trees import laid_out
 from components.environment.entities import new_id
 from components.environment.examples import like
 from components.environment.names import snake
@@ -56,6 +58,8 @@ def seed_rows(service: str, tables: Tables, entities: Mapping[str, EntityBluepri
     for table, name in waiting:
         _tie(table, name, tables, found)
     _share_names(owners, tables, found)
+    laid_out(tables, found)
+    filled(tables, found)
     return SeedData(
         service=service,
         tables=FrozenDict({noun: FrozenDict(rows) for noun, rows in sorted(found.items())}),

@@ -109,6 +109,9 @@ class Table:
     """Its rows relate others, and go with them."""
     is_made: bool = False
     """Some tool makes its rows."""
+    tree: Mapping[str, str] = FrozenDict()
+    """Noun -> column of the paths, of the tables whose rows lie in one tree of folders, its own
+    among them; empty: its rows have no place."""
     is_single: bool = False
     """Holds one row: nothing names a row or lists them."""
 

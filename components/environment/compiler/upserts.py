@@ -16,7 +16,7 @@ from typing import Any
 
 from components.environment.compiler.inputs import Input, Tool, words_of
 from components.environment.compiler.table import KeyKind, Table
-from components.environment.names import tokens
+from components.environment.names import snake, tokens
 from components.environment.reading.records import Role
 from components.records.blueprint import Effect, FieldType, Operation
 
@@ -85,8 +85,8 @@ def upserted(effect: Effect, tool: Tool, table: Table, optional: Iterable[Input]
         table: where the rows are.
         optional: inputs that leave alone what the row holds where the caller gives none.
     """
-    conflict = conflict_of(tool)
     names = _naming(effect, table)
+    conflict = _seen_again(tool, table, names) or conflict_of(tool)
     if conflict == "refuse" or not names:
         return effect
     fields = dict(effect.fields)
@@ -102,6 +102,12 @@ def upserted(effect: Effect, tool: Tool, table: Table, optional: Iterable[Input]
     return effect.model_copy(
         update={"on_conflict": conflict, "names": names, "fields": type(effect.fields)(fields)}
     )
+
+
+def _seen_again(tool: Tool, table: Table, names: tuple[str, ...]) -> str:
+    """Return what the real tool was seen to do to a row of these names; empty: it was not seen."""
+    again = {} if tool.spec.observed is None else tool.spec.observed.again
+    return next((did for name, did in again.items() if table.find(snake(name)) in names), "")
 
 
 def told_of(effect: Effect) -> str:

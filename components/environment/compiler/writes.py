@@ -31,6 +31,7 @@ from components.environment.compiler.rows import (
     shown_rows,
 )
 from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
+from components.environment.compiler.trees import called_by_path, place_check
 from components.environment.compiler.upserts import told_of, upserted
 from components.environment.names import plural, singular, snake, tokens
 from components.environment.params import Param
@@ -100,6 +101,9 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
         }
         fields = copied | fields | kept
     fields = {**stamps(table, is_new=True), **fields}
+    if batch is None and table.tree and (path := fields.get(table.names[0])) is not None:
+        checks |= place_check(tool, table)
+        fields = {name: {how: path} for name, how in called_by_path(table).items()} | fields
     if table.kind is KeyKind.NATURAL:
         fields = {name: next_name(table, name) for name in table.names} | fields
     if table.kind is KeyKind.COUNTED:

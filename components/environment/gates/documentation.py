@@ -220,7 +220,8 @@ def _judge_write(prober: Prober, promise: Promise, answered: Answered) -> None:
             if any(count["gone"] for count in counts):
                 return fail("something is set", "no row less")
         case Family.DELETE:
-            if not any(count["gone"] for count in counts):
+            is_in_row = not words("cells").isdisjoint(promise.named)  # their sheet holds them
+            if not any(count["gone"] or (is_in_row and count["shorter"]) for count in counts):
                 return fail("a record goes", "one row less")
             if any(count["new"] for count in counts):
                 return fail("a record goes", "no row more")
@@ -260,6 +261,9 @@ def _counted(changes: list[RowChange]) -> Counter[str]:
 def _size(value: Any) -> int:
     if value is None or value is False:
         return 0
+    if isinstance(value, tuple) and any(isinstance(row, tuple) for row in value):
+        rows = [row for row in value if isinstance(row, tuple)]
+        return len(value) + sum(item is not None for row in rows for item in row)
     return len(value) if isinstance(value, (str, tuple, Mapping)) else 1
 
 

@@ -104,6 +104,12 @@ def samples_of(tool: str) -> tuple[Any, ...]:
     )
 
 
+def statements(text: str) -> dict[str, list[str]]:
+    """Return kinds of SQL statements that a text speaks of, each with some that surely run."""
+    found: Mapping[str, list[str]] = _lexicon()["statements"]
+    return {kind: some for kind, some in found.items() if "sql" in text and kind in text}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
     """What one tool promises."""
@@ -204,6 +210,8 @@ def may_meet_what_is_there(tool: ToolSpec) -> bool:
     """True where a tool's words, or its hints, say that it takes a row that is there already for
     its own: `create or update`, `overwrite`, a second call without further effect.
     """
+    if tool.observed is not None and tool.observed.again:
+        return not set(tool.observed.again.values()) <= {"refuse"}  # it was seen to
     told = [word.lower() for word in _WORD.findall(tool.description[:_TOLD])]
     said = [*tokens(tool.name), *told]
     pairs = pairwise(said)

@@ -36,6 +36,9 @@ def judge_subjects(
         if promise.family in (Family.ADD, Family.REMOVE):  # a list of the record may hold it
             columns = {name for table in tables for name in prober.shape(table)[1]}
             is_other = is_other and promise.head not in {_names(name)[-1] for name in columns}
+        is_on_cells = not words("cells").isdisjoint(promise.named)
+        if is_on_cells and any(_names(table)[-1] in words("sheets") for table in tables):
+            continue  # cells have no record of their own: their sheet holds them
         # A table that its words never mention, although other tools are called by it.
         is_foreign = own == 0 and all(heads.get(_names(table)[-1]) for table in tables)
         if (is_other or (is_foreign and promise.is_plain)) and not (

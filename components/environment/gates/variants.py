@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from components.environment.gates.probe import MAX_ROWS, Prober
-from components.environment.gates.promises import samples, samples_of, words
+from components.environment.gates.promises import samples, samples_of, statements, words
 from components.environment.names import singular, snake, tokens
 from components.environment.seeds.sample_values import SchemaSampler
-from components.records.frozen import JsonObject, freeze
+from components.records.frozen import JsonObject, freeze, texts_in
 from components.records.spec import ToolSpec
 
 MAX_VARIANTS = 48
@@ -133,8 +133,9 @@ class Variants:
             values += self._seen(name, schema)
         if isinstance(schema, Mapping) and schema.get("type") == "boolean":
             values += [True, False]
-        values += [self._sampler.value(schema) for _ in range(2)]
-        values.append(self._sampler.value(schema, optional=False))
+        drawn = [self._sampler.value(schema) for _ in range(2)]
+        drawn.append(self._sampler.value(schema, optional=False))
+        values += [_with_samples(value) for value in drawn]
         validator = self._prober.validator(self._tool.name, name)
         fitting: list[Any] = []
         for value in _distinct(values):
@@ -165,9 +166,14 @@ class Variants:
             for column in sorted(fields):
                 if snake(column) in (word, word.partition("_")[2]):
                     found += [row[column] for row in rows if row.get(column) is not None]
-        found += (*samples(word), *samples_of(self._tool.name))
+        if word in words("cells"):
+            found = [*samples(word), *found]  # cells that surely hold something
+        else:
+            found += samples(word)
+        found += samples_of(self._tool.name)
         if word in words("query_words"):
-            found += self._spoken_words()
+            found = [*self._grid_words(), *found, *self._spoken_words()]
+        found = [*self._statements(schema), *found]
         if is_list:
             return [[value] for value in found if not isinstance(value, tuple)] + (
                 [found[:2]] if len(found) > 1 and not isinstance(found[0], tuple) else []
@@ -200,6 +206,50 @@ class Variants:
                 texts = [item for _, item in sorted(row.items()) if isinstance(item, str)]
                 found += [part for text in texts for part in text.split()[:1] if " " in text]
         return found[:6]
+
+    def _statements(self, schema: Any) -> list[str]:
+        """Statements of the kinds that an argument is said to take: some, and those in rows."""
+        own = schema.get("description") if isinstance(schema, Mapping) else None
+        if not isinstance(own, str) or "sql" not in own.lower():
+            return []
+        kinds = statements(f"{self._tool.description} {own}".lower())
+        held = [
+            text
+            for table in self._prober.tables
+            for row in self._prober.some_rows(table)
+            for text in texts_in(row)
+        ]
+        return [
+            text
+            for kind, some in kinds.items()
+            for text in (*some, *(text for text in held if text.lower().startswith(kind)))
+        ]
+
+    def _grid_words(self) -> list[str]:
+        """Texts that stand in cells, so that what is sought there is found."""
+        found: list[str] = []
+        sheets = [t for t in self._prober.tables if t.rpartition("_")[2] in words("sheets")]
+        for table in sheets:
+            for row in self._prober.rows(table).values():
+                grids = [item for _, item in sorted(row.items()) if _is_grid(item)]
+                found += [text for grid in grids for text in texts_in(grid[-1])][:1]
+        return list(dict.fromkeys(found))[:6]
+
+
+def _with_samples(value: Any) -> Any:
+    """Return a drawn value in which texts that are called so are surely taken."""
+    if isinstance(value, Mapping):
+        return {
+            name: samples(snake(name))[0]
+            if isinstance(item, str) and samples(snake(name))
+            else _with_samples(item)
+            for name, item in value.items()
+        }
+    return [_with_samples(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_grid(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[-1], tuple)
 
 
 def _properties(schema: Any) -> set[str]:

@@ -23,6 +23,8 @@ from typing import Any
 
 from components.environment.pure.arithmetic import ARITHMETIC
 from components.environment.pure.dates import DATES
+from components.environment.pure.grids import GRIDS
+from components.environment.pure.sql import SQL
 from components.environment.pure.texts import TEXTS
 from components.environment.pure.units import convert as convert_units
 from components.environment.pure.values import PureError, number_of, numbers_of, text_of
@@ -242,6 +244,8 @@ FUNCTIONS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "reverse": lambda arguments: text_of(arguments["text"])[::-1],
     "trim": lambda arguments: text_of(arguments["text"]).strip(),
     "case": _case,
+    **GRIDS,
+    **SQL,
     "hash": _hash,
     "checksum": lambda arguments: zlib.crc32(text_of(arguments["text"]).encode()),
     "equal": lambda arguments: arguments["a"] == arguments["b"],

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.environment.recorded.answers import body_of, is_error
+from components.environment.recorded.answers import body_of, error_kinds, is_error
 from components.environment.recorded.records import Answer, Call
 from components.environment.recorded.references import Unresolved, resolved
 from components.environment.sources.names import from_server
 from components.environment.sources.records import ServiceCard
 from components.environment.sources.redaction import Redactor
+from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, JsonObject
 
 Sequences = Sequence[tuple[Sequence[Call], Sequence[Answer | None]]]
@@ -31,6 +32,8 @@ class Heard:
     body: Any
     """JSON, or prose as a text; null where the call failed."""
     is_ok: bool
+    is_conflict: bool
+    """It failed, and says that something is there already."""
     is_whole: bool
     """False where the answer holds images or files besides."""
 
@@ -80,6 +83,7 @@ def _heard(
                     arguments=FrozenDict(arguments),
                     body=body,
                     is_ok=is_ok,
+                    is_conflict=not is_ok and ErrorCode.CONFLICT in error_kinds(answer),
                     is_whole=not answer.num_other_parts,
                 )
             )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.environment.reading.read import read_spec
+from components.environment.recorded.again import again_of
 from components.environment.recorded.fields import with_fields, written_by
 from components.environment.recorded.heard import Heard, Sequences, heard_sequences
 from components.environment.recorded.sentences import field_of_texts, sentence_of
@@ -29,6 +30,7 @@ _PROSE = {
     "required": ["result"],
 }
 _MAKES = frozenset({Operation.CREATE, Operation.APPEND, Operation.LINK})
+_TAKES = frozenset({Operation.DELETE, Operation.DETACH, Operation.UPDATE})
 _MANNER = 3
 """Tools that answer in prose, and no other, before it is taken for their server's manner."""
 
@@ -49,11 +51,12 @@ def taught(
     writers = frozenset(
         name for name, item in readings.items() if item.functional is FunctionalClass.WRITE
     )
+    takers = frozenset(name for name, item in readings.items() if item.operation in _TAKES)
     makers = [tool for name, tool in spec.tools.items() if readings[name].operation in _MAKES]
     names = written_by(heard, writers)
     optional = frozenset(name for tool in makers for name in _optional(tool))
     tools = {
-        name: _taught_tool(tool, heard, writers, names, optional)
+        name: _taught_tool(tool, heard, writers, takers, names, optional)
         for name, tool in spec.tools.items()
     }
     seen = [tool for tool in tools.values() if tool.observed is not None]
@@ -95,6 +98,7 @@ def _taught_tool(
     tool: ToolSpec,
     sequences: Sequence[Sequence[Heard]],
     writers: frozenset[str],
+    takers: frozenset[str],
     names: Mapping[str, str],
     optional: frozenset[str],
 ) -> ToolSpec:
@@ -113,6 +117,9 @@ def _taught_tool(
         hides=() if is_writer else _hidden(tool.name, sequences, writers),
         echoes=FrozenDict(_echoes(own, required)),
         examples=FrozenDict(_examples(own)),
+        again=FrozenDict(again_of(tool.name, sequences, writers, takers))
+        if is_writer
+        else FrozenDict(),
     )
     output = tool.output_schema
     if schema is not None:

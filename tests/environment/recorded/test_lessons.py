@@ -172,6 +172,50 @@ async def test_what_breaks_a_tool_is_dropped_and_the_tool_stays(tmp_path: Path) 
     assert made.spec.tools["delete_note"].observed is not None
 
 
+@pytest.mark.parametrize(
+    ("answer", "shown", "expected"),
+    [
+        ("done", "water", "keep"),
+        ("done", "milk", "replace"),
+        ("Error: rye already exists", "water", "refuse"),
+    ],
+)
+async def test_what_a_second_write_did_is_learned(
+    tmp_path: Path, answer: str, shown: str, expected: str
+) -> None:
+    save = tool("create_loaf", "Create a loaf.", ["name", "text"], name=TEXT, text=TEXT)
+    read = tool("get_loaf", "Get a loaf.", ["name"], name=TEXT)
+    lines: Lines = [
+        ("create_loaf", {"name": "rye", "text": "water"}, "done"),
+        ("create_loaf", {"name": "rye", "text": "milk"}, answer),
+        ("get_loaf", {"name": "rye"}, {"name": "rye", "text": shown}),
+    ]
+
+    spec = await learned(tmp_path, lines, tools=[save, read])
+
+    assert dict(seen(spec, "create_loaf").again) == {"name": expected}
+
+
+async def test_a_taught_create_treats_what_is_there_as_the_real_one_does(tmp_path: Path) -> None:
+    save = tool("create_loaf", "Create a loaf.", ["name", "text"], name=TEXT, text=TEXT)
+    read = tool("get_loaf", "Get a loaf.", ["name"], name=TEXT)
+    lines: Lines = [
+        ("create_loaf", {"name": "rye", "text": "water"}, {"name": "rye", "text": "water"}),
+        ("create_loaf", {"name": "rye", "text": "milk"}, {"name": "rye", "text": "water"}),
+        ("get_loaf", {"name": "rye"}, {"name": "rye", "text": "water"}),
+    ]
+
+    made = make_service(await learned(tmp_path, lines, tools=[save, read]))
+    said = answers(
+        made,
+        ("create_loaf", {"name": "oat", "text": "first"}),
+        ("create_loaf", {"name": "oat", "text": "second"}),
+        ("get_loaf", {"name": "oat"}),
+    )
+
+    assert "first" in str(said[2])
+
+
 async def test_the_card_says_how_much_was_observed(tmp_path: Path) -> None:
     server = await listed(recorded(tmp_path / "answers.jsonl", PROSE))
 
