@@ -8,7 +8,8 @@ import pytest
 
 from components.environment.compiler.compile import compile_spec
 from components.environment.gates.run import admit_service
-from components.environment.pure.functions import PureError, call
+from components.environment.pure.functions import call
+from components.environment.pure.values import PureError
 from tests.environment.test_compiler import TEXT, spec_of, tool
 from tests.environment.test_compiler_upserts import empty_world, play
 

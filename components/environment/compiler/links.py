@@ -43,6 +43,8 @@ def _target(name: str, column: Column, table: Table, tables: Tables) -> Table | 
     for noun, other in sorted(tables.items()):
         if other is table and not word.startswith("parent_"):
             continue
+        if other.is_single:  # the one address that is current is not what every address names
+            continue
         last = noun.rpartition("_")[2]
         if word in (noun, last) and _is_a_part(word, other):
             continue
