@@ -125,11 +125,11 @@ def count_services(services: Sequence[CompiledSpec], lost: Mapping[str, int]) ->
 
 def _kind_of(reason: str) -> str:
     """Return why a service is filtered without its own numbers."""
-    return (
-        "too_few_tools"
-        if reason.startswith("only ")
-        else ("too_easy" if reason.startswith("its hardest") else "broken")
-    )
+    if " writes, ids and reads " in reason:
+        return "in_doubt"
+    if reason.startswith("only "):
+        return "too_few_tools"
+    return "too_easy" if reason.startswith("its hardest") else "broken"
 
 
 def hold_against_labels(

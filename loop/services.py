@@ -128,7 +128,7 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
     blueprints: dict[str, Blueprint] = {}
     seeds: dict[str, SeedData] = {}
     code: dict[str, CodeService] = {}
-    compiled, tests = [], 0
+    compiled, doubted, tests = [], [], 0
     for number, candidate in enumerate(candidates, start=1):
         name = candidate.spec.service
         admission = admit_service(
@@ -136,8 +136,12 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
         )
         tests += admission.tests_run
         console.progress("services", number, len(candidates))
-        if not admission.admitted:
+        takes_part = admission.admitted or (
+            bool(admission.doubt) and config.environment.admit == "working"
+        )
+        if not takes_part:
             refused[name] = admission.reason
+            doubted += [name] if admission.doubt else []
             continue
         specs[name], seeds[name] = candidate.spec, candidate.seed
         blueprints[name] = admission.blueprint
@@ -146,6 +150,11 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
         compiled += [name] if candidate.is_compiled else []
     for name, reason in sorted(refused.items()):
         console.line(f"service {name} was not admitted: {reason}")
+    if doubted:
+        console.line(
+            f"{', '.join(doubted)}: the tools work, and the whole is in doubt; "
+            "environment.admit=working lets them take part"
+        )
     settings = config.environment
     asked = (settings.sources, settings.mcp_config, settings.recordings)
     named = [name for name, given in zip(_SOURCE_KEYS, asked, strict=True) if given]

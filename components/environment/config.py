@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
 from components.environment.author.config import AuthorConfig
@@ -27,6 +29,9 @@ class EnvironmentConfig(Config):
     kept in the ledger; empty: tools are listed, never called."""
     timeout_seconds: float = Field(gt=0, allow_inf_nan=False)
     """Seconds that a real server has to start and list its tools."""
+    admit: Literal["sound", "working"]
+    """Which compiled services take part: sound ones, whose writes are seen, ids found and reads
+    telling, or all whose tools work; synthesize says which is which."""
     author: AuthorConfig
     """Who writes what the compiler could not: nobody, or a model."""
 

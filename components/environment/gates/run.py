@@ -54,7 +54,11 @@ class Admission:
     reason: str
     """Why it is not admitted; empty when it is."""
     marks: Marks = field(default_factory=Marks)
-    """What no gate demands: counted, not judged."""
+    """What no gate demands of a tool."""
+    doubt: str = ""
+    """Why a compiled service hardly makes sense as a whole; it is not admitted for it, though what
+    is in it works. Empty where it makes sense, or is not admitted anyway.
+    """
 
 
 def admit_service(
@@ -81,14 +85,17 @@ def admit_service(
     variants = run_gates(prober, working)
     failures = tuple(sorted(prober.failures, key=lambda item: (item.tool, item.gate, item.rule)))
     judged = quarantine(blueprint, failures)
+    marks = mark_service(prober, working, variants)
     reason = _reason(judged, failures)
+    doubt = marks.doubt if not reason and blueprint.inferred and code is None else ""
     return Admission(
         blueprint=judged,
         tests_run=prober.num_calls,
         failures=failures,
-        admitted=not reason,
-        reason=reason,
-        marks=mark_service(prober, working, variants),
+        admitted=not reason and not doubt,
+        reason=reason or doubt,
+        marks=marks,
+        doubt=doubt,
     )
 
 
