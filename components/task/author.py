@@ -24,7 +24,7 @@ from components.task.ground import Ground
 from components.task.known import Known
 from components.task.phrases import phrases
 from components.task.spans import Span, Tag, flatten
-from components.task.walk import Walk, WalkStep
+from components.task.steps import Walk, WalkStep
 from components.task.wording import Wording
 
 _JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number"}

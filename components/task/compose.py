@@ -23,7 +23,8 @@ from components.task.certify import certify
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
 from components.task.reasons import Reason, Rejection
-from components.task.walk import Walk, WalkSearch
+from components.task.steps import Walk
+from components.task.walk import WalkSearch
 
 WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""

@@ -26,7 +26,7 @@ from components.task.graph import Parameter, ToolGraph, ToolShape
 from components.task.known import Known, entity_of, known_in, other_names
 from components.task.provenance import at_path, leaves, observations_of, shows
 from components.task.reasons import Reason, Rejection
-from components.task.walk import can_be_had
+from components.task.steps import can_be_had
 
 _ANSWER = "answer"
 

@@ -10,22 +10,17 @@ that only an earlier answer gave, and every read gives something that a later ca
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from components.environment.state import WorldState
 from components.records.blueprint import FieldType
-from components.records.calls import RowChange
-from components.records.frozen import FrozenDict, JsonObject, freeze
 from components.task.anchors import Anchor
-from components.task.filling import Arguments, Filler, as_object, is_grounded, latest
+from components.task.filling import Arguments, Filler, as_object, is_grounded
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
 from components.task.known import Known, other_names
 from components.task.provenance import shows
 from components.task.reads import ReadCall
+from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had
 
 _BUDGET = 140
 """Calls executed for one walk before it is given up."""
@@ -37,92 +32,6 @@ _TELLERS = 8
 """Writes tried at one place of a walk that could state a value in a text."""
 _REACH = 3
 """Reads between the first call and a value that the turn needs."""
-
-
-class Phase(IntEnum):
-    """How far a walk is."""
-
-    START = 0
-    READ = 1
-    """The row was read."""
-    CHANGED = 2
-    """The reaction has changed it."""
-    READ_AGAIN = 3
-    USED = 4
-    """A write has used what was read again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WalkStep:
-    """One executed call of a walk."""
-
-    name: str
-    shape: ToolShape
-    arguments: Arguments
-    data: Any
-    changes: tuple[RowChange, ...]
-    known: tuple[Known, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """A finished walk."""
-
-    anchor: Anchor
-    steps: tuple[WalkStep, ...]
-    first: Known
-    """The value as it was read first."""
-    again: Known
-    """The value as it was read again."""
-    answer: Mapping[str, Known]
-    """Fields of the answer."""
-
-    @property
-    def services(self) -> tuple[str, ...]:
-        """The K services that it visits, sorted."""
-        return tuple(sorted({step.shape.service for step in self.steps}))
-
-    def step(self, name: str) -> WalkStep:
-        """Return one step by its name."""
-        return next(step for step in self.steps if step.name == name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Node:
-    steps: tuple[WalkStep, ...]
-    state: WorldState
-    phase: Phase
-    first: Known | None = None
-    again: Known | None = None
-    focus: tuple[Known, ...] = ()
-    """Values of which one has to be used: the one read again, or what was found by it."""
-    due: tuple[Known, ...] = ()
-    """Values of a read beside the turn, of which one has to be used as well."""
-
-    @property
-    def services(self) -> frozenset[str]:
-        """Services that the walk has been in."""
-        return frozenset(step.shape.service for step in self.steps)
-
-    @property
-    def known(self) -> tuple[Known, ...]:
-        """Values that only observations gave: what the request states was not found out."""
-        stated = {
-            str(item.value).lower()
-            for step in self.steps
-            for item in step.arguments
-            if item.source is None
-        }
-        return tuple(
-            fact
-            for fact in latest([fact for step in self.steps for fact in step.known])
-            if str(fact.value).lower() not in stated
-        )
-
-    def undoes(self, step: WalkStep) -> bool:
-        """Return whether a step writes again what an earlier step of the walk wrote."""
-        written = _written(*self.steps)
-        return bool(written & _written(step))
 
 
 _BESIDE = (Phase.CHANGED, Phase.USED)
@@ -149,9 +58,9 @@ class WalkSearch:
             return None
         self._relevant = self._relevant_reads(anchor)
         self._begin = begin
-        return self._extend(_Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
+        return self._extend(Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
-    def _extend(self, node: _Node) -> Walk | None:
+    def _extend(self, node: Node) -> Walk | None:
         left = self._length - len(node.steps) - bool(node.due)
         due = self._due(node)
         if len(node.services | due) > self._k:
@@ -171,12 +80,12 @@ class WalkSearch:
                 return found
         return None
 
-    def _due(self, node: _Node) -> frozenset[str]:
+    def _due(self, node: Node) -> frozenset[str]:
         """Return the services that the turn still has to visit."""
         turn = self._anchor.trigger.service, self._anchor.row.service
         return frozenset(turn) - node.services
 
-    def _moves(self, node: _Node, due: frozenset[str], left: int) -> Iterator[_Move]:
+    def _moves(self, node: Node, due: frozenset[str], left: int) -> Iterator[_Move]:
         """Yield the calls that could come next, the most wanted first.
 
         Args:
@@ -203,7 +112,7 @@ class WalkSearch:
             for _rank, _number, move in sorted(ranked, key=lambda item: item[:2])[:_BREADTH]:
                 yield move
 
-    def _turning(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
+    def _turning(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         anchor = self._anchor
         if node.phase in (Phase.START, Phase.READ):
             yield from self._leading_reads(node, known)
@@ -219,7 +128,7 @@ class WalkSearch:
         if node.phase is Phase.READ_AGAIN:
             yield from self._uses(node, known)
 
-    def _leading_reads(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
+    def _leading_reads(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         last = node.steps[-1].shape.service if node.steps else ""
         have = {(fact.means, fact.value) for fact in known}
         for distance, call in self._relevant if node.steps else self._begin:
@@ -235,7 +144,7 @@ class WalkSearch:
                 phase = Phase.READ if is_first else node.phase
                 yield 0.8 * distance, (call.shape, filled, call, phase)
 
-    def _uses(self, node: _Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
+    def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
         for shape in self._writes(node.focus):
             if shape.service != node.again.place.service:
@@ -262,7 +171,7 @@ class WalkSearch:
         yield from self._rng.sample(tellers, min(_TELLERS, len(tellers)))
 
     def _filling(
-        self, node: _Node, known: Sequence[Known], allowed: frozenset[str] | None
+        self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
     ) -> Iterator[tuple[float, _Move]]:
         """Yield writes that use what is known and that the turn could do without."""
         if not node.steps or node.phase is Phase.START:
@@ -280,7 +189,7 @@ class WalkSearch:
             yield from self._side_reads(node, usable, allowed)
 
     def _side_reads(
-        self, node: _Node, known: Sequence[Known], allowed: frozenset[str] | None
+        self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
     ) -> Iterator[tuple[float, _Move]]:
         """Yield reads of rows that known values name; what they show has to be used then."""
         taken = {
@@ -299,12 +208,12 @@ class WalkSearch:
 
     def _stepped(
         self,
-        node: _Node,
+        node: Node,
         shape: ToolShape,
         arguments: Arguments,
         call: ReadCall | None,
         phase: Phase,
-    ) -> _Node | None:
+    ) -> Node | None:
         """Execute a move and return where it leads, or None when it leads nowhere."""
         values = as_object(arguments)
         name = f"s{len(node.steps) + 1:02d}"
@@ -355,7 +264,7 @@ class WalkSearch:
             )
             if not due:
                 return None
-        return _Node(
+        return Node(
             steps=(*node.steps, step),
             state=outcome.state,
             phase=phase,
@@ -365,7 +274,7 @@ class WalkSearch:
             due=due,
         )
 
-    def _counts(self, node: _Node, step: WalkStep, again: Known) -> bool:
+    def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:
         """Return whether the value is new and can be had in no other way."""
         assert node.first is not None
         if again.value is None or again.value == node.first.value:
@@ -380,7 +289,7 @@ class WalkSearch:
             if item.source is None and isinstance(item.value, str)
         )
 
-    def _finished(self, node: _Node) -> Walk | None:
+    def _finished(self, node: Node) -> Walk | None:
         if node.phase < Phase.READ_AGAIN or node.first is None or node.again is None:
             return None
         if node.phase is Phase.USED and not self._is_used_alone(node):
@@ -426,7 +335,7 @@ class WalkSearch:
             answer=answer,
         )
 
-    def _is_used_alone(self, node: _Node) -> bool:
+    def _is_used_alone(self, node: Node) -> bool:
         """Return whether a value in focus fills an argument by itself; a text could hold more."""
         return any(
             item.source in node.focus and not item.template
@@ -488,47 +397,6 @@ class WalkSearch:
                 keys |= call.takes
             layer = [call for key in sorted(keys, key=str) for call in index.get(key, ())]
         return tuple(found.values())
-
-
-def can_be_had(
-    value: Any, first: Any, answers: Sequence[JsonObject | Any], names: Sequence[str] = ()
-) -> bool:
-    """Return whether a value can be had without the reading that gives it.
-
-    Args:
-        value: the value read again.
-        first: the value as it was.
-        answers: data of the answers that were known before.
-        names: other names of the row that the value names: with one of them it is looked up.
-    """
-    if any(shows(answer, name) for answer in answers for name in names):
-        return True
-    if isinstance(value, (int, float)) and isinstance(first, (int, float)):
-        # A counter that moves by one can be counted.
-        return abs(value - first) <= 1 or any(shows(answer, value) for answer in answers)
-    if any(shows(answer, value) for answer in answers):
-        return True
-    parts = [
-        part for part in str(value).replace(":", " ").replace("-", " ").split() if len(part) > 1
-    ]
-    whole = freeze(list(answers))
-    return len(parts) > 1 and all(shows(whole, part) for part in parts)
-
-
-def _written(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
-    """Return the fields, by row, that steps changed themselves; times do not count."""
-    found = set()
-    for step in steps:
-        for change in step.changes:
-            if change.before is None or not change.cause.startswith("effect:"):
-                continue
-            after = change.after if change.after is not None else FrozenDict[str, Any]()
-            found |= {
-                (change.service, change.table, change.row_id, field)
-                for field, value in change.before.items()
-                if after.get(field) != value and not field.endswith("_at")
-            }
-    return found
 
 
 def _same(step: WalkStep, call: ReadCall) -> bool:

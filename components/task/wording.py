@@ -17,7 +17,7 @@ from components.task.ground import Ground
 from components.task.known import Known, RowKey, entity_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
 from components.task.spans import Mark, Pieces, fill, flatten
-from components.task.walk import Walk, WalkStep
+from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
 _LONG = 24

@@ -15,7 +15,7 @@ from components.task.graph import Place, ToolGraph, tool_graph
 from components.task.known import Known, RowKey, other_names
 from components.task.provenance import observations_of, shows
 from components.task.reasons import Reason
-from components.task.walk import can_be_had
+from components.task.steps import can_be_had
 from tests.task.builders import builtin_system, changed, composed, gold_of
 
 EMAIL = Place("directory", "employee", "email")

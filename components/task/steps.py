@@ -1,0 +1,146 @@
+"""A walk's parts: steps that were executed, how far a walk is, and what makes a value found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from components.environment.state import WorldState
+from components.records.calls import RowChange
+from components.records.frozen import FrozenDict, JsonObject, freeze
+from components.task.anchors import Anchor
+from components.task.filling import Arguments, latest
+from components.task.graph import ToolShape
+from components.task.known import Known
+from components.task.provenance import shows
+
+
+class Phase(IntEnum):
+    """How far a walk is."""
+
+    START = 0
+    READ = 1
+    """The row was read."""
+    CHANGED = 2
+    """The reaction has changed it."""
+    READ_AGAIN = 3
+    USED = 4
+    """A write has used what was read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkStep:
+    """One executed call of a walk."""
+
+    name: str
+    shape: ToolShape
+    arguments: Arguments
+    data: Any
+    changes: tuple[RowChange, ...]
+    known: tuple[Known, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """A finished walk."""
+
+    anchor: Anchor
+    steps: tuple[WalkStep, ...]
+    first: Known
+    """The value as it was read first."""
+    again: Known
+    """The value as it was read again."""
+    answer: Mapping[str, Known]
+    """Fields of the answer."""
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The K services that it visits, sorted."""
+        return tuple(sorted({step.shape.service for step in self.steps}))
+
+    def step(self, name: str) -> WalkStep:
+        """Return one step by its name."""
+        return next(step for step in self.steps if step.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A walk that is under way."""
+
+    steps: tuple[WalkStep, ...]
+    state: WorldState
+    phase: Phase
+    first: Known | None = None
+    again: Known | None = None
+    focus: tuple[Known, ...] = ()
+    """Values of which one has to be used: the one read again, or what was found by it."""
+    due: tuple[Known, ...] = ()
+    """Values of a read beside the turn, of which one has to be used as well."""
+
+    @property
+    def services(self) -> frozenset[str]:
+        """Services that the walk has been in."""
+        return frozenset(step.shape.service for step in self.steps)
+
+    @property
+    def known(self) -> tuple[Known, ...]:
+        """Values that only observations gave: what the request states was not found out."""
+        stated = {
+            str(item.value).lower()
+            for step in self.steps
+            for item in step.arguments
+            if item.source is None
+        }
+        return tuple(
+            fact
+            for fact in latest([fact for step in self.steps for fact in step.known])
+            if str(fact.value).lower() not in stated
+        )
+
+    def undoes(self, step: WalkStep) -> bool:
+        """Return whether a step writes again what an earlier step of the walk wrote."""
+        written = _written(*self.steps)
+        return bool(written & _written(step))
+
+
+def can_be_had(
+    value: Any, first: Any, answers: Sequence[JsonObject | Any], names: Sequence[str] = ()
+) -> bool:
+    """Return whether a value can be had without the reading that gives it.
+
+    Args:
+        value: the value read again.
+        first: the value as it was.
+        answers: data of the answers that were known before.
+        names: other names of the row that the value names: with one of them it is looked up.
+    """
+    if any(shows(answer, name) for answer in answers for name in names):
+        return True
+    if isinstance(value, (int, float)) and isinstance(first, (int, float)):
+        # A counter that moves by one can be counted.
+        return abs(value - first) <= 1 or any(shows(answer, value) for answer in answers)
+    if any(shows(answer, value) for answer in answers):
+        return True
+    parts = [
+        part for part in str(value).replace(":", " ").replace("-", " ").split() if len(part) > 1
+    ]
+    whole = freeze(list(answers))
+    return len(parts) > 1 and all(shows(whole, part) for part in parts)
+
+
+def _written(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
+    """Return the fields, by row, that steps changed themselves; times do not count."""
+    found = set()
+    for step in steps:
+        for change in step.changes:
+            if change.before is None or not change.cause.startswith("effect:"):
+                continue
+            after = change.after if change.after is not None else FrozenDict[str, Any]()
+            found |= {
+                (change.service, change.table, change.row_id, field)
+                for field, value in change.before.items()
+                if after.get(field) != value and not field.endswith("_at")
+            }
+    return found
