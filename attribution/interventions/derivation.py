@@ -20,7 +20,8 @@ from components.records.blueprint import FunctionalClass
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, FromInstruction, GoldStep, Provenance, Task
-from components.task.provenance import ProvenanceError, at_path, derive_value
+from components.task.gold import rows_named
+from components.task.provenance import ProvenanceError, derive_value
 
 _MISSING = object()
 
@@ -209,8 +210,7 @@ def text_of(value: Any) -> str:
 def _referents(task: Task, certificate: Certificate) -> Iterator[Evidence]:
     observed = observed_by(certificate)
     for name, referent in sorted(task.referents.items()):
-        is_there, rows = at_path(observed.get(referent.step), referent.rows_path)
-        count = len(rows) if isinstance(rows, (list, tuple)) else int(is_there)
+        count = rows_named(referent, observed.get(referent.step))
         if count != 1:
             yield _against(
                 EvidenceKind.REFERENT,

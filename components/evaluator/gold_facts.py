@@ -120,6 +120,9 @@ def _leaves(provenance: Provenance, task: Task, steps: Mapping[str, CallRecord])
                 value = value[part]
             else:
                 return
+        if provenance.pick is not None:
+            index = provenance.pick.index_in(value)
+            value = None if index is None else value[index].get(provenance.field)
         yield value
 
 

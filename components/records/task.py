@@ -5,7 +5,8 @@ A frozen row of instruction, world and gold, where every gold argument says wher
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -13,6 +14,9 @@ from components.records.base import Record
 from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict, JsonObject, JsonValue
 from components.records.world import WorldSpec
+
+_FEWEST = 2
+"""Rows that one is picked of, at least."""
 
 
 class FromInstruction(Record):
@@ -24,12 +28,47 @@ class FromInstruction(Record):
     cast: Literal["string", "integer", "number", "boolean"] = "string"
 
 
+class Pick(Record):
+    """One row of a list: the one with the most, or the least, of something."""
+
+    by: str
+    """Field of the rows that are compared: a number, or a time or date as text. Rows without it
+    stand aside; two with the same extreme are none.
+    """
+    most: bool
+    """True: the highest or latest; False: the lowest or earliest."""
+
+    def index_in(self, rows: Any) -> int | None:
+        """Return the number of the row that is picked of a list; None where no single one is."""
+        if not isinstance(rows, (list, tuple)):
+            return None
+        told = [
+            (row[self.by], number)
+            for number, row in enumerate(rows)
+            if isinstance(row, Mapping) and _is_comparable(row.get(self.by))
+        ]
+        if len(told) < _FEWEST or len({isinstance(value, str) for value, _ in told}) > 1:
+            return None
+        end = max(told)[0] if self.most else min(told)[0]
+        at_end = [number for value, number in told if value == end]
+        return at_end[0] if len(at_end) == 1 else None
+
+
+def _is_comparable(value: Any) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
 class FromObservation(Record):
-    """The value is at `path` of the `data` that an earlier gold step returned."""
+    """The value is at `path` of the `data` that an earlier gold step returned.
+
+    With `pick`, a list of rows is at `path`, and the value is the `field` of the row picked.
+    """
 
     kind: Literal["observation"] = "observation"
     step: str
     path: tuple[str | int, ...]
+    pick: Pick | None = None
+    field: str = ""
 
 
 class FromDefault(Record):
@@ -88,6 +127,8 @@ class Referent(Record):
     """Path in that answer's `data` of the list that must have exactly one element (or of the row
     itself).
     """
+    pick: Pick | None = None
+    """With it, the list has several, and exactly one of them is picked."""
 
 
 class Task(Record):

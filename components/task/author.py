@@ -78,7 +78,11 @@ def _of_kind(spans: dict[Tag, Span], kind: str) -> list[tuple[Tag, Span]]:
 
 
 def _referent(step: WalkStep, span: Span) -> Referent:
-    path = step.known[0].path[:-1]
+    path, pick = step.known[0].path[:-1], step.known[0].pick
+    if pick is not None:
+        return Referent(
+            start=span.start, end=span.end, step=step.name, rows_path=path[:-1], pick=pick
+        )
     # A list is named whole: that it has exactly one element is what is checked.
     rows_path = path[:-1] if path and path[-1] == 0 else path
     return Referent(start=span.start, end=span.end, step=step.name, rows_path=rows_path)
@@ -129,7 +133,10 @@ def _same_words(item: Argument, walk: Walk, spans: dict[Tag, Span]) -> Span | No
 
 
 def _observed(fact: Known) -> FromObservation:
-    return FromObservation(step=fact.step, path=fact.path)
+    if fact.pick is None:
+        return FromObservation(step=fact.step, path=fact.path)
+    *rows, _index, field = fact.path
+    return FromObservation(step=fact.step, path=tuple(rows), pick=fact.pick, field=str(field))
 
 
 def _answer_schema(walk: Walk) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from components.records.task import (
 from components.task.gold import Gold
 from components.task.graph import Parameter, ToolGraph, ToolShape
 from components.task.known import Known, entity_of, known_in, other_names
-from components.task.provenance import at_path, leaves, observations_of, shows
+from components.task.provenance import at_path, concrete, leaves, observations_of, shows
 from components.task.reasons import Reason, Rejection
 from components.task.steps import can_be_had
 
@@ -180,7 +180,8 @@ def check_provenance(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | No
         if not places and (name != _ANSWER or task.answer):
             return _no(Reason.SHOWN_ELSEWHERE, f"{name} needs no observation")
         for pointer, source in sources:
-            for place in observations_of(source):
+            for rows in observations_of(source):
+                place = concrete(rows, gold.observed[rows.step])
                 problem = _other_source(task, graph, gold, name, place)
                 if problem:
                     return _no(Reason.SHOWN_ELSEWHERE, f"{name}{pointer}: {problem}")

@@ -11,8 +11,13 @@ from components.environment.state import WorldState
 from components.environment.world import World
 from components.records.calls import CallRecord, RowChange
 from components.records.frozen import FrozenDict, JsonObject
-from components.records.task import Task
-from components.task.provenance import ProvenanceError, at_path, derive_answer, derive_arguments
+from components.records.task import Referent, Task
+from components.task.provenance import (
+    ProvenanceError,
+    at_path,
+    derive_answer,
+    derive_arguments,
+)
 from components.task.reasons import Reason, Rejection
 
 
@@ -96,13 +101,21 @@ def referent_problem(task: Task, name: str, data: Any) -> str:
     for label, referent in sorted(task.referents.items()):
         if referent.step != name:
             continue
-        found, value = at_path(data, referent.rows_path)
-        is_row = isinstance(value, Mapping)
-        count = len(value) if isinstance(value, (list, tuple)) else int(is_row)
-        if not found or count != 1:
+        count = rows_named(referent, data)
+        if count != 1:
             words = task.instruction[referent.start : referent.end]
             return f"{label} {words!r}: {count} rows"
     return ""
+
+
+def rows_named(referent: Referent, data: Any) -> int:
+    """Return how many rows of an answer a referent stands for; of a pick, none or one."""
+    found, value = at_path(data, referent.rows_path)
+    if not found:
+        return 0
+    if referent.pick is not None:
+        return int(referent.pick.index_in(value) is not None)
+    return len(value) if isinstance(value, (list, tuple)) else int(isinstance(value, Mapping))
 
 
 def play(world: World, state: WorldState, calls: Sequence[Call]) -> WorldState:

@@ -11,11 +11,12 @@ from components.environment.state import WorldState
 from components.environment.world import World, build_world
 from components.records.frozen import JsonObject
 from components.records.system import System
+from components.records.task import Pick
 from components.records.world import WorldSpec
 from components.task.anchors import Anchor, find_anchors
 from components.task.filling import takes_text
 from components.task.graph import Place, ToolGraph, ToolShape, tool_graph
-from components.task.known import Known, known_in
+from components.task.known import Known, known_in, picked_in
 from components.task.reads import ReadCall, index_by_value, possible_reads
 
 _MAX_KEPT = 8
@@ -60,18 +61,23 @@ class Ground:
         return self._beginnings[key]
 
     def executed(
-        self, state: WorldState, shape: ToolShape, arguments: JsonObject, step: str
+        self,
+        state: WorldState,
+        shape: ToolShape,
+        arguments: JsonObject,
+        step: str,
+        pick: Pick | None = None,
     ) -> tuple[Outcome, tuple[Known, ...]]:
         """Execute a call; a read of a service in the same state is answered from memory."""
         if shape.is_write:
             outcome = execute(self.world, state, shape.service, shape.name, arguments)
-            return outcome, self._known(shape, step, outcome)
+            return outcome, self._known(shape, step, outcome, None)
         tables = state.services[shape.service]
-        key = (id(tables), shape.service, shape.name, step, arguments)
+        key = (id(tables), shape.service, shape.name, step, arguments, pick)
         found = self._seen.get(key)
         if found is None:
             outcome = execute(self.world, state, shape.service, shape.name, arguments)
-            found = (tables, outcome, self._known(shape, step, outcome))
+            found = (tables, outcome, self._known(shape, step, outcome, pick))
             if len(self._seen) > _MAX_REMEMBERED:
                 self._seen.clear()
             # The tables are kept beside the answer, so that their identity is never reused.
@@ -79,10 +85,14 @@ class Ground:
         outcome = replace(found[1], state=state)
         return outcome, found[2]
 
-    def _known(self, shape: ToolShape, step: str, outcome: Outcome) -> tuple[Known, ...]:
+    def _known(
+        self, shape: ToolShape, step: str, outcome: Outcome, pick: Pick | None
+    ) -> tuple[Known, ...]:
         if not outcome.envelope["ok"]:
             return ()
-        return tuple(known_in(self.graph, shape, step, outcome.envelope["data"]))
+        data = outcome.envelope["data"]
+        alone = tuple(known_in(self.graph, shape, step, data))
+        return alone if pick is None else tuple(picked_in(self.graph, shape, step, data, pick))
 
 
 _kept: list[tuple[tuple[Any, ...], WorldSpec, Ground]] = []

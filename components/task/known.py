@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from components.environment.state import WorldState, rows_of
 from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
 from components.records.frozen import FrozenDict
+from components.records.task import Pick
 from components.task.graph import Place, ShownRows, ToolGraph, ToolShape
 from components.task.provenance import Path, at_path
 
@@ -32,6 +33,8 @@ class Known:
     place: Place
     means: Place
     row: RowKey
+    pick: Pick | None = None
+    """How its row was picked of a longer list, whose index is the last but one part of `path`."""
 
 
 def known_in(
@@ -55,6 +58,19 @@ def known_in(
         for path, row in rows:
             if isinstance(row, Mapping):
                 yield from _known_of_row(graph, shape, shown, step, path, row)
+
+
+def picked_in(
+    graph: ToolGraph, shape: ToolShape, step: str, data: Any, pick: Pick
+) -> Iterator[Known]:
+    """Yield the values of the row that is picked of each longer list of an answer."""
+    for shown in shape.shown:
+        found, rows = at_path(data, shown.path)
+        index = pick.index_in(rows) if found and shown.is_list else None
+        if index is not None and isinstance(rows[index], Mapping):
+            path: Path = (*shown.path, index)
+            for fact in _known_of_row(graph, shape, shown, step, path, rows[index]):
+                yield replace(fact, pick=pick)
 
 
 def _known_of_row(

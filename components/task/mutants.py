@@ -21,7 +21,7 @@ from components.records.task import FromExpression, Task
 from components.task.gates import known_of, parameter_of
 from components.task.gold import Call, Gold, derived_line, play, tried
 from components.task.graph import Parameter, Role, ToolGraph
-from components.task.provenance import at_path, leaves, observations_of
+from components.task.provenance import at_path, concrete, leaves, observations_of, turned
 from components.task.wanderer import random_calls
 
 _MAX_VALUES = 3
@@ -67,6 +67,7 @@ class Mutants:
         for constraint in self._constraints:
             yield from self._changed(constraint)
         yield from self._stale()
+        yield from self._other_picks()
         yield from self._collateral()
         yield from self._answers()
         yield from self._more_reads()
@@ -219,6 +220,15 @@ class Mutants:
             line = derived_line(self._world, self._task, self._gold.names, {name: data})
             yield self._mutant("stale_value", name, False, line.final, line.answer)
 
+    def _other_picks(self) -> Iterator[Mutant]:
+        """Yield gold played with the row at the other end for each row that is picked of a list."""
+        for label, referent in sorted(self._task.referents.items()):
+            if referent.pick is None:
+                continue
+            line = derived_line(self._world, turned(self._task, referent.step), self._gold.names)
+            if line.answer is not None:
+                yield self._mutant("wrong_pick", label, False, line.final, line.answer)
+
     def _collateral(self) -> Iterator[Mutant]:
         """Yield gold with one of its writes made on another record as well."""
         for name in self._gold.names:
@@ -266,7 +276,8 @@ class Mutants:
     def _seen_like(self, field: str, value: Any) -> Iterator[Any]:
         """Yield other values of the answer's type: such as gold saw, then made up."""
         source = self._task.answer[field]
-        for place in observations_of(source):
+        for rows in observations_of(source):
+            place = concrete(rows, self._gold.observed[rows.step])
             for step in self._gold.names:
                 for path, leaf in leaves(self._gold.observed[step]):
                     is_like = path[-1:] == place.path[-1:] and type(leaf) is type(value)

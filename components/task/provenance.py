@@ -95,11 +95,12 @@ def derive_value(
         case FromObservation():
             if source.step not in observed:
                 raise ProvenanceError(pointer, f"step {source.step} has not answered", source.step)
-            found, value = at_path(observed[source.step], source.path)
+            place = concrete(source, observed[source.step])
+            found, value = at_path(observed[source.step], place.path)
             if not found:
-                place = "/".join(map(str, source.path))
+                shown = "/".join(map(str, place.path))
                 raise ProvenanceError(
-                    pointer, f"step {source.step} shows nothing at {place}", source.step
+                    pointer, f"step {source.step} shows nothing at {shown}", source.step
                 )
             return value
         case FromDefault():
@@ -123,6 +124,40 @@ def observations_of(source: Provenance) -> tuple[FromObservation, ...]:
             for place in observations_of(part)
         )
     return ()
+
+
+def concrete(place: FromObservation, data: Any) -> FromObservation:
+    """Return the place of the value itself, its pick made; the list's own where none is picked."""
+    if place.pick is None:
+        return place
+    found, rows = at_path(data, place.path)
+    index = place.pick.index_in(rows) if found else None
+    path = place.path if index is None else (*place.path, index)
+    return FromObservation(step=place.step, path=(*path, place.field))
+
+
+def turned(task: Task, step: str) -> Task:
+    """Return a task that picks the row at the other end wherever it picks one a step answered."""
+
+    def turn(source: Provenance) -> Provenance:
+        if isinstance(source, FromExpression):
+            inputs = {name: turn(part) for name, part in source.inputs.items()}
+            return source.model_copy(update={"inputs": FrozenDict(inputs)})
+        if isinstance(source, FromObservation) and source.step == step and source.pick is not None:
+            pick = source.pick.model_copy(update={"most": not source.pick.most})
+            return source.model_copy(update={"pick": pick})
+        return source
+
+    gold = {
+        name: item.model_copy(
+            update={
+                "arguments": FrozenDict({key: turn(part) for key, part in item.arguments.items()})
+            }
+        )
+        for name, item in task.gold.items()
+    }
+    answer = {name: turn(source) for name, source in task.answer.items()}
+    return task.model_copy(update={"gold": FrozenDict(gold), "answer": FrozenDict(answer)})
 
 
 def at_path(value: Any, path: Path) -> tuple[bool, Any]:

@@ -1,4 +1,4 @@
-"""Every read that singles out one row at the start of a world: what a walk can be made of.
+"""Every read that singles out one row at the start of a world, or of which one row is picked.
 
 Owns the enumeration: each read tool with each value of its own service's rows that its arguments
 can take. A service's reads depend on its rows alone, so they are found once and shared by all
@@ -16,14 +16,18 @@ from typing import Any
 from components.environment.engine import execute
 from components.environment.state import WorldState, rows_of
 from components.environment.world import World
-from components.records.blueprint import FunctionalClass
+from components.records.blueprint import FieldType, FunctionalClass
 from components.records.frozen import FrozenDict
+from components.records.task import Pick
 from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape
-from components.task.known import Known, RowKey, known_in
-from components.task.provenance import assemble
+from components.task.known import Known, RowKey, entity_of, known_in, picked_in
+from components.task.provenance import assemble, at_path
 
 _MAX_PAIRED_ROWS = 80
 _MAX_WORDS = 3
+_MAX_PICKED_FROM = 9
+"""Rows of a list that a row is picked of; more are not looked through."""
+_COMPARED = (FieldType.INTEGER, FieldType.NUMBER, FieldType.TIMESTAMP)
 _EMPTY_WORDS = frozenset(
     {"about", "after", "again", "also", "been", "before", "cannot", "does", "down", "during"}
     | {"each", "every", "four", "from", "have", "here", "into", "less", "more", "most", "must"}
@@ -50,6 +54,8 @@ class ReadCall:
     """Arguments that an observation could give; `needs` among them."""
     fields: frozenset[tuple[RowKey, str]]
     """Rows and fields that can be read in the answer."""
+    pick: Pick | None = None
+    """How one row of a longer list is picked; None: the row stands alone."""
 
     def shows_field(self, row: RowKey, field: str) -> bool:
         """Return whether a row's field can be read in the answer."""
@@ -69,23 +75,46 @@ def possible_reads(world: World, graph: ToolGraph, service: str) -> tuple[ReadCa
             if arguments in seen or any(item in enough for item in arguments.items()):
                 continue
             seen.add(arguments)
-            call = _read(world, graph, shape, arguments)
-            if call is not None:
-                found.append(call)
+            outcome = execute(world, world.initial, service, shape.name, assemble(arguments))
+            if not outcome.envelope["ok"] or not arguments:
+                continue
+            data = outcome.envelope["data"]
+            shows = tuple(known_in(graph, shape, "", data))
+            if shows:
+                found.append(_call(shape, arguments, shows))
                 if len(arguments) == 1 and set(arguments) <= exact:
                     enough.update(arguments.items())
+            else:
+                found += _picks(graph, shape, arguments, data)
     return tuple(found)
 
 
-def _read(
-    world: World, graph: ToolGraph, shape: ToolShape, arguments: FrozenDict[str, Any]
-) -> ReadCall | None:
-    outcome = execute(world, world.initial, shape.service, shape.name, assemble(arguments))
-    if not outcome.envelope["ok"]:
-        return None
-    shows = tuple(known_in(graph, shape, "", outcome.envelope["data"]))
-    if not shows or not arguments:
-        return None
+def _picks(
+    graph: ToolGraph, shape: ToolShape, arguments: FrozenDict[str, Any], data: Any
+) -> Iterator[ReadCall]:
+    """Yield a read of a longer list for each row that has the most or the least of something."""
+    for shown in shape.shown:
+        found, rows = at_path(data, shown.path)
+        if not (found and shown.is_list) or len(rows) > _MAX_PICKED_FROM:
+            continue
+        entity = entity_of(graph, Place(shape.service, shown.table, ""))
+        for name, field in sorted(shown.fields.items()):
+            body = entity.fields[field]
+            if body.type not in _COMPARED or body.link or field == entity.key:
+                continue
+            for most in (False, True):
+                pick = Pick(by=name, most=most)
+                shows = tuple(picked_in(graph, shape, "", data, pick))
+                if shows:
+                    yield _call(shape, arguments, shows, pick)
+
+
+def _call(
+    shape: ToolShape,
+    arguments: FrozenDict[str, Any],
+    shows: tuple[Known, ...],
+    pick: Pick | None = None,
+) -> ReadCall:
     used = [item for item in shape.parameters if item.pointer in arguments]
     return ReadCall(
         shape=shape,
@@ -103,6 +132,7 @@ def _read(
             if item.names_row and item.means is not None
         ),
         fields=frozenset((item.row, item.place.field) for item in shows),
+        pick=pick,
     )
 
 

@@ -28,6 +28,8 @@ _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
 _NEW = 2.0
 """How much a service that was not visited yet is wanted, the more the fewer calls are left."""
+_PICKED = -0.4
+"""How a read is ranked of which one row is picked: there are few, and requests are harder."""
 _TELLERS = 8
 """Writes tried at one place of a walk that could state a value in a text."""
 _REACH = 3
@@ -142,7 +144,8 @@ class WalkSearch:
             if filled is not None:
                 is_first = node.phase is Phase.START and call in self._anchor.first_reads
                 phase = Phase.READ if is_first else node.phase
-                yield 0.8 * distance, (call.shape, filled, call, phase)
+                wanted = _PICKED if call.pick is not None else 0.0
+                yield 0.8 * distance + wanted, (call.shape, filled, call, phase)
 
     def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
@@ -204,7 +207,8 @@ class WalkSearch:
                 if is_open and len(call.arguments) == 1 and service not in node.services:
                     filled = self._filler.given(call.shape, call.arguments, known)
                     if filled is not None:
-                        yield 0.6, (call.shape, filled, call, node.phase)
+                        rank = _PICKED if call.pick is not None else 0.6
+                        yield rank, (call.shape, filled, call, node.phase)
 
     def _stepped(
         self,
@@ -217,7 +221,8 @@ class WalkSearch:
         """Execute a move and return where it leads, or None when it leads nowhere."""
         values = as_object(arguments)
         name = f"s{len(node.steps) + 1:02d}"
-        outcome, shown = self._ground.executed(node.state, shape, values, name)
+        pick = None if call is None else call.pick
+        outcome, shown = self._ground.executed(node.state, shape, values, name, pick)
         if not outcome.envelope["ok"] or (call is None and not outcome.changes):
             return None
         step = WalkStep(

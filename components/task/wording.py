@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Hashable, Mapping
 
+from components.environment.names import plural
 from components.errors import SynthesisError
 from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
@@ -246,7 +247,28 @@ class Wording:
         if (titles and "{title}" not in template) or (states and "{state}" not in template):
             raise SynthesisError(f"no words for {place} with a title or a state")
         template = OPTIONAL.sub(lambda found: found[1] if found[2] in names else "", template)
-        return fill(template, values)
+        return self._picked(row, step, fill(template, values))
+
+    def _picked(self, row: RowKey, step: WalkStep, words: Pieces) -> Pieces:
+        """Return the words for a row that is picked of a list, from those for any of its rows."""
+        facts = [fact for fact in step.known if fact.row == row and fact.pick is not None]
+        pick = facts[0].pick if facts else None
+        if pick is None:
+            return words
+        noun = phrases().table_noun(row.service, row.table)
+        several = [
+            re.sub(rf"\b{re.escape(noun)}\b", plural(noun), piece, count=1)
+            if isinstance(piece, str)
+            else piece
+            for piece in words[:2]
+        ]
+        if several == words[:2]:
+            raise SynthesisError(f"no words for several of {row.service}.{row.table}")
+        by = next(fact for fact in facts if fact.path[-1] == pick.by)
+        kind = "time" if isinstance(by.value, str) else "number"
+        template = self._choice(f"{'most' if pick.most else 'least'}_{kind}")
+        before = template.replace("{noun}", phrases().noun(by.place))
+        return [f"{before} ", *several, *words[2:]]
 
     def _person(self, step: WalkStep, item: Argument) -> Pieces:
         """Return the words for the row that links to the described one."""

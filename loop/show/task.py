@@ -143,8 +143,12 @@ def source_text(source: Provenance, instruction: str) -> str:
         case FromInstruction():
             return f'the instruction: "{instruction[source.start : source.end]}"'
         case FromObservation():
-            path = ".".join(map(str, source.path))
-            return f"the answer of {source.step}: {path or 'all of it'}"
+            path = ".".join(map(str, source.path)) or "all of it"
+            if source.pick is None:
+                return f"the answer of {source.step}: {path}"
+            end = "most" if source.pick.most else "least"
+            row = f"the one of {path} with the {end} {source.pick.by}"
+            return f"the answer of {source.step}: {source.field} of {row}"
         case FromDefault():
             return f"the default {value_text(source.value)}"
         case FromExpression():

@@ -8,10 +8,10 @@ from components.records.base import to_json
 from components.records.frozen import FrozenDict, canonical_json
 from components.records.rubric import RowFields, Rubric, Untouched
 from components.records.system import System
-from components.records.task import Certificate, FromDefault, FromInstruction, Task
+from components.records.task import Certificate, FromDefault, FromInstruction, Referent, Task
 from components.task.certify import GATES_VERSION, certify, recertify
 from components.task.compose import ComposedTask
-from components.task.provenance import observations_of
+from components.task.provenance import at_path, observations_of
 from components.task.reasons import Reason, Rejection
 from tests.task.builders import builtin_system, changed, composed, gold_of, rubric_of
 
@@ -83,16 +83,21 @@ def test_a_value_that_the_request_does_not_state_is_refused() -> None:
 
 
 def test_an_ambiguous_referent_is_refused() -> None:
-    item = good()
-    searches = [
-        referent.step
+    item, step = next(
+        (item, referent.step)
+        for item in composed(2, 6, 8)
         for referent in item.task.referents.values()
-        if referent.rows_path and referent.step == "s01"
-    ]
+        if referent.step == "s01" and referent.pick is None and _is_search(item.task, referent)
+    )
 
-    twice = _with_twin(item.task, searches[0])
+    twice = _with_twin(item.task, step)
 
     assert refused(twice, item.rubric).reason is Reason.AMBIGUOUS_REFERENT
+
+
+def _is_search(task: Task, referent: Referent) -> bool:
+    _found, rows = at_path(gold_of(task).observed[referent.step], referent.rows_path)
+    return isinstance(rows, tuple)
 
 
 def _with_twin(task: Task, step: str) -> Task:

@@ -48,7 +48,7 @@ def test_a_tool_shows_the_rows_and_fields_of_its_result() -> None:
 
     assert [
         (rows.path, rows.table, rows.is_list, sorted(rows.fields)) for rows in search.shown
-    ] == [(("tickets",), "ticket", True, ["id", "number", "status", "subject"])]
+    ] == [(("tickets",), "ticket", True, ["created_at", "id", "number", "status", "subject"])]
     assert [(rows.path, sorted(rows.fields), rows.is_list) for rows in create.shown] == [
         (("ticket",), ["id", "number", "status"], False)
     ]
