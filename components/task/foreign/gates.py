@@ -52,6 +52,27 @@ def pooled(tasks: Sequence[ForeignTask]) -> Pool:
     )
 
 
+def not_applied(tasks: Sequence[ForeignTask]) -> dict[str, str]:
+    """Return, for gates that apply to no task or not to all, why."""
+    found: dict[str, str] = {}
+    if not any(task.words for task in tasks):
+        why = "no task scores words of a message"
+        found |= {Kind.ECHO_PASSES.value: why, Kind.WORD_TOO_SHORT.value: why}
+    if not any(task.unscored_words for task in tasks):
+        found[Kind.WORDS_UNSCORED.value] = "no task lists words that its scoring leaves out"
+    if not any(hidden for task in tasks for hidden in task.hidden):
+        found[Kind.GOLD_WITHHELD.value] = "no tool is withheld"
+    if not any(task.policy for task in tasks):
+        found[Kind.BREAKS_POLICY.value] = "no policy is stated"
+    if (judged := sum(bool(task.judged) for task in tasks)):
+        why = f"not decided for {judged} tasks: a model judges sentences there"
+        found[Kind.NOTHING_PASSES.value] = why
+    if (blind := sum(not task.state_checked for task in tasks)):
+        writes = (Kind.WRITE_UNNEEDED, Kind.VALUE_UNCHECKED, Kind.MORE_PASSES, Kind.ORDER_MATTERS)
+        found |= {kind.value: f"{blind} tasks do not score the state" for kind in writes}
+    return found
+
+
 def audit(foreign: Foreign, task: ForeignTask, pool: Pool) -> list[Finding]:
     """Pass one task through every gate."""
     found = Found(task)

@@ -46,8 +46,8 @@ def said(value: Any, text: str) -> bool:
     wanted = _plain(str(value))
     if not wanted or wanted in _plain(text):
         return True
-    pieces = [piece for piece in re.split(r"[\W_]+", str(value).lower()) if piece]
-    words = set(re.split(r"[\W_]+", text.lower()))
+    pieces = re.findall(r"[a-z]+|\d+", str(value).lower())
+    words = set(re.findall(r"[a-z]+|\d+", text.lower()))
     return len(pieces) > 1 and words.issuperset(pieces)
 
 
@@ -101,7 +101,7 @@ def _looked_up(foreign: Foreign, task: ForeignTask, known: list[str]) -> list[st
         }
         first = asked.values() if len(texts) == len(known) else ()
         todo = [*first, *fresh.values()][:MOST_READS]
-        asked |= fresh
+        asked |= {json.dumps(call, sort_keys=True): call for call in todo}
         if not todo:
             break
         turns: list[list[Call]] = [[] for _ in task.gold]
@@ -131,7 +131,7 @@ def _seen(texts: list[str]) -> Iterator[tuple[str, str]]:
         try:
             body = json.loads(text)
         except ValueError:
-            for word in re.findall(r"#?\w+", text):
+            for word in re.findall(r"#?\w*\d\w*", text):
                 yield from ((f"{noun}_id", word) for noun in ("order", "user", "reservation"))
             continue
         for key, value in fields(body):
