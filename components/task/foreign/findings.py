@@ -16,6 +16,7 @@ class Kind(StrEnum):
     GOLD_UNSTABLE = "gold_unstable"
     GOLD_UNFIT = "gold_unfit"
     GOLD_WITHHELD = "gold_withheld"
+    WITHHELD_UNNEEDED = "withheld_unneeded"
     BREAKS_POLICY = "breaks_policy"
     NOTHING_PASSES = "nothing_passes"
     ECHO_PASSES = "echo_passes"
@@ -34,6 +35,7 @@ MEANING = {
     Kind.GOLD_UNSTABLE: "gold played twice leaves two states",
     Kind.GOLD_UNFIT: "a call of gold does not fit the tool's own schema",
     Kind.GOLD_WITHHELD: "gold calls a tool that the agent is not given",
+    Kind.WITHHELD_UNNEEDED: "a turn counts as impossible without tools that its gold never calls",
     Kind.BREAKS_POLICY: "gold breaks a sentence of the stated policy",
     Kind.NOTHING_PASSES: "doing nothing passes",
     Kind.ECHO_PASSES: "saying the user's own words back, and no call, passes",

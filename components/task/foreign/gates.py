@@ -6,6 +6,7 @@ is right. Texts are read in `values.py`, policies in `policy.py`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import defaultdict
@@ -61,7 +62,8 @@ def not_applied(tasks: Sequence[ForeignTask]) -> dict[str, str]:
     if not any(task.unscored_words for task in tasks):
         found[Kind.WORDS_UNSCORED.value] = "no task lists words that its scoring leaves out"
     if not any(hidden for task in tasks for hidden in task.hidden):
-        found[Kind.GOLD_WITHHELD.value] = "no tool is withheld"
+        why = "no tool is withheld"
+        found |= {Kind.GOLD_WITHHELD.value: why, Kind.WITHHELD_UNNEEDED.value: why}
     if not any(task.policy for task in tasks):
         found[Kind.BREAKS_POLICY.value] = "no policy is stated"
     if (judged := sum(bool(task.judged) for task in tasks)):
@@ -116,6 +118,22 @@ def _gold(foreign: Foreign, task: ForeignTask, gold: Played, found: Found) -> No
             if call["tool"] in hidden:
                 why = f"turn {turn + 1}: {call['tool']} is withheld there"
                 found.add(Kind.GOLD_WITHHELD, why, task.gold, task.message, gold)
+    if any(task.hidden):
+        _empty_turns(foreign, task, found)
+
+
+def _empty_turns(foreign: Foreign, task: ForeignTask, found: Found) -> None:
+    """Check that a turn which gold leaves empty lacks a tool that gold needs one turn later."""
+    for turn, (calls, after) in enumerate(itertools.pairwise(task.gold)):
+        back = set(task.hidden[turn]) - set(task.hidden[turn + 1])
+        if calls or not after or task.texts[turn + 1].strip():
+            continue
+        if not back & {call["tool"] for call in after}:
+            early = _with(_with(task.gold, turn, after), turn + 1, [])
+            played = foreign.run(task.name, early, task.message)
+            names = f"{', '.join(sorted(back))}, which come back" if back else "nothing comes back"
+            why = f"turn {turn + 1}: gold answers it later with {after[0]['tool']}, without {names}"
+            found.add(Kind.WITHHELD_UNNEEDED, why, early, task.message, played)
 
 
 def _misfit(call: Call, tool: dict[str, Any] | None) -> str:
@@ -139,7 +157,8 @@ def _idle(foreign: Foreign, task: ForeignTask, gold: Played, found: Found) -> No
     idle = foreign.run(task.name, nothing, "")
     if idle.passes:
         what = f"{', '.join(wrote)} of gold leaves all as it was" if wrote else "gold has no write"
-        why = f"{what}, and nothing else is scored"
+        stated = f"; stated, not scored: {task.unscored[0]}" if task.unscored else ""
+        why = f"{what}, and nothing else is scored{stated}"
         found.add(Kind.NOTHING_PASSES, why, nothing, "", idle)
     elif task.words:
         echo = "\n".join(task.texts)

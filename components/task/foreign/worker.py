@@ -64,6 +64,8 @@ class ForeignTask:
     """Words whose presence in the message is scored."""
     unscored_words: list[str]
     """Words that are listed and that nothing scores."""
+    unscored: list[str]
+    """Sentences on the outcome that are listed and that nothing scores."""
     judged: list[str]
     """Sentences that only a model can judge, where they are scored."""
     state_checked: bool

@@ -71,6 +71,7 @@ class Bfcl:
             "message": "",
             "words": [],
             "unscored_words": [],
+            "unscored": [],
             "judged": [],
             "state_checked": True,
             "tools": tools,

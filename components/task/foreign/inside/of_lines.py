@@ -52,6 +52,7 @@ class Lines:
             "message": item.get("message", ""),
             "words": item.get("words", []),
             "unscored_words": [],
+            "unscored": [],
             "judged": item.get("judged", []),
             "state_checked": item.get("state_checked", True),
             "tools": self._module.TOOLS,

@@ -59,6 +59,7 @@ class Domain:
             "unscored_words": criteria.get("communicate_info") or []
             if "COMMUNICATE" not in basis and not judged
             else [],
+            "unscored": [] if judged else criteria.get("nl_assertions") or [],
             "judged": judged or [],
             "state_checked": "DB" in basis,
             "tools": self.tools(),
