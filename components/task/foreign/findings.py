@@ -27,6 +27,7 @@ class Kind(StrEnum):
     MORE_PASSES = "more_passes"
     ORDER_MATTERS = "order_matters"
     VALUE_UNSAID = "value_unsaid"
+    WORDING_UNSAID = "wording_unsaid"
 
 
 MEANING = {
@@ -46,6 +47,7 @@ MEANING = {
     Kind.MORE_PASSES: "gold and one write more, of another record, passes",
     Kind.ORDER_MATTERS: "gold with two independent writes the other way round fails",
     Kind.VALUE_UNSAID: "gold uses a value that nothing says",
+    Kind.WORDING_UNSAID: "a text must be worded exactly so, and nothing says these words",
 }
 
 

@@ -18,7 +18,7 @@ import jsonschema_rs
 
 from components.task.foreign.findings import Finding, Found, Kind
 from components.task.foreign.policy import broken_rules
-from components.task.foreign.values import fields, said, unsaid
+from components.task.foreign.values import fields, said, unsaid, unsaid_wordings
 from components.task.foreign.worker import Call, Foreign, ForeignTask, Played, Turns
 
 TRIES = 3
@@ -66,10 +66,10 @@ def not_applied(tasks: Sequence[ForeignTask]) -> dict[str, str]:
         found |= {Kind.GOLD_WITHHELD.value: why, Kind.WITHHELD_UNNEEDED.value: why}
     if not any(task.policy for task in tasks):
         found[Kind.BREAKS_POLICY.value] = "no policy is stated"
-    if (judged := sum(bool(task.judged) for task in tasks)):
+    if judged := sum(bool(task.judged) for task in tasks):
         why = f"not decided for {judged} tasks: a model judges sentences there"
         found[Kind.NOTHING_PASSES.value] = why
-    if (blind := sum(not task.state_checked for task in tasks)):
+    if blind := sum(not task.state_checked for task in tasks):
         writes = (Kind.WRITE_UNNEEDED, Kind.VALUE_UNCHECKED, Kind.MORE_PASSES, Kind.ORDER_MATTERS)
         found |= {kind.value: f"{blind} tasks do not score the state" for kind in writes}
     return found
@@ -91,6 +91,7 @@ def audit(foreign: Foreign, task: ForeignTask, pool: Pool) -> list[Finding]:
             _writes(foreign, task, gold, pool, found)
             _more(foreign, task, gold, pool, found)
             _swapped(foreign, task, gold, found)
+            _wordings(foreign, task, gold, found)
     return found.items
 
 
@@ -141,7 +142,9 @@ def _misfit(call: Call, tool: dict[str, Any] | None) -> str:
         return "there is no such tool"
     if call.get("text") and not call["arguments"] and tool.get("required"):
         return ""  # a call that is no plain one keeps its text alone
-    kept = {k: tool[k] for k in ("type", "properties", "required", "$defs") if k in tool}
+    kept: dict[str, Any] = {
+        k: tool[k] for k in ("type", "properties", "required", "$defs") if k in tool
+    }
     try:
         errors = list(jsonschema_rs.validator_for(kept).iter_errors(call["arguments"]))
     except ValueError:
@@ -214,7 +217,7 @@ def _writes(foreign: Foreign, task: ForeignTask, gold: Played, pool: Pool, found
         before = foreign.run(task.name, until, "").state
         after = foreign.run(task.name, _with(until, turn, calls[: position + 1]), "").state
         if before == after and task.calls[place]["tool"] in task.tools and gold.changed:
-            why = f"call {place + 1}, {calls[position]['tool']}, finds everything as it would leave it"
+            why = f"call {place + 1}, {calls[position]['tool']}, finds all as it would leave it"
             found.add(Kind.WRITE_UNNEEDED, why, less, task.message, played)
 
 
@@ -285,6 +288,21 @@ def _swapped(foreign: Foreign, task: ForeignTask, gold: Played, found: Found) ->
         if played.passes is False and alike:
             why = f"calls {place + 1} and {place + later - position + 1}, either first, do the same"
             found.add(Kind.ORDER_MATTERS, why, turns, task.message, played)
+
+
+def _wordings(foreign: Foreign, task: ForeignTask, gold: Played, found: Found) -> None:
+    """Take the full stop off a text that nothing says in these words, or put one there."""
+    for turn, position, key, value in unsaid_wordings(task, gold):
+        other = value[:-1] if value.endswith((".", "!")) else f"{value}."
+        calls = list(task.gold[turn])
+        changed = {k: v for k, v in calls[position].items() if k != "text"}
+        changed["arguments"] = {**changed["arguments"], key: other}
+        calls[position] = changed
+        turns = _with(task.gold, turn, calls)
+        played = foreign.run(task.name, turns, task.message)
+        if played.passes is False:
+            why = f"turn {turn + 1}, {changed['tool']}: {key} must be {value!r} to the full stop"
+            found.add(Kind.WORDING_UNSAID, why, turns, task.message, played)
 
 
 def _masked(played: Played, names: Sequence[str]) -> list[str]:

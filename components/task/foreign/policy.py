@@ -85,7 +85,8 @@ def _derived(policy: dict[str, Any], seen: dict[str, Any]) -> dict[str, Any]:
         found |= _bags(policy, args, reservation or {}, user)
     if "payment_methods" in args:
         kinds = Counter(
-            (methods.get(item["payment_id"]) or {}).get("source") for item in args["payment_methods"]
+            (methods.get(item["payment_id"]) or {}).get("source")
+            for item in args["payment_methods"]
         )
         found["paid_with"] = {
             kind: kinds[kind] for kind in ("certificate", "credit_card", "gift_card")

@@ -11,15 +11,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from components.task.foreign.worker import Call, Foreign, ForeignTask, Played
+from components.task.foreign.worker import Call, Foreign, ForeignTask, Played, Turns
 
 MOST_READS = 60
 """Reads made to look for a value, for one task."""
 MOST_WORDS = 3
 """A text of more words is the agent's own."""
 _NUMBERS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-).split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen",
+)  # fmt: skip
 
 
 def fields(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
@@ -55,9 +56,7 @@ def _plain(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.lower())
 
 
-def unsaid(
-    foreign: Foreign, task: ForeignTask, gold: Played
-) -> list[tuple[Call, str, Any]]:
+def unsaid(foreign: Foreign, task: ForeignTask, gold: Played) -> list[tuple[Call, str, Any]]:
     """Return calls with an argument and its value that nothing says."""
     schemas = json.dumps(task.tools)
     missing: list[tuple[Call, str, Any]] = []
@@ -78,8 +77,24 @@ def unsaid(
     return [item for item in missing if not said(item[2], more)]
 
 
+def unsaid_wordings(task: ForeignTask, gold: Played) -> Iterator[tuple[int, int, str, str]]:
+    """Yield turn, position, argument and text of a write that is worded as nothing says."""
+    known: list[str] = []
+    for turn, calls in enumerate(task.gold):
+        known.append(task.texts[turn] if turn < len(task.texts) else "")
+        for position, call in enumerate(calls):
+            answer = gold.answers[turn][position]
+            for key, value in call["arguments"].items() if answer.get("wrote") else ():
+                is_long = isinstance(value, str) and len(value.split()) > MOST_WORDS
+                if is_long and not said(value, "\n".join(known)):
+                    yield turn, position, key, value
+            known.append(answer["text"])
+
+
 def _is_name(key: str, value: Any) -> bool:
     """Is this a value that names something, so that it must come from somewhere?"""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return key.endswith("_id")
     if not isinstance(value, str) or len(value.split()) > MOST_WORDS:
         return False
     if re.fullmatch(r"\d{4}-\d\d-\d\d|\d\d:\d\d", value):
@@ -91,7 +106,9 @@ def _is_name(key: str, value: Any) -> bool:
 
 def _looked_up(foreign: Foreign, task: ForeignTask, known: list[str]) -> list[str]:
     """Return what reads answer that need nothing but what is known."""
-    asked: dict[str, Call] = {json.dumps(c, sort_keys=True): c for c in task.reads}
+    asked: dict[str, Call] = {
+        json.dumps(c, sort_keys=True): c for c in task.reads if c["tool"] in task.tools
+    }
     texts = list(known)
     for _ in range(3):
         fresh = {
@@ -104,8 +121,7 @@ def _looked_up(foreign: Foreign, task: ForeignTask, known: list[str]) -> list[st
         asked |= {json.dumps(call, sort_keys=True): call for call in todo}
         if not todo:
             break
-        turns: list[list[Call]] = [[] for _ in task.gold]
-        turns[0] = todo
+        turns: Turns = [todo, *([] for _ in task.gold[1:])]
         played = foreign.run(task.name, turns, "")
         texts += [answer["text"] for answer in played.flat if not answer["error"]]
     return texts[len(known) :]

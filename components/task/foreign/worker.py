@@ -87,8 +87,9 @@ class ForeignTask:
 class Foreign:
     """A benchmark that runs; use it in a `with opened(...)`."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], python: str) -> None:
         self._process = process
+        self._python = python
         found = self._asked({"op": "open"})
         self.names: list[str] = found["tasks"]
         self.about: dict[str, Any] = found["about"]
@@ -123,8 +124,8 @@ class Foreign:
         if "missing" in answer:
             name = answer["missing"].split(".")[0]
             raise ConfigError(
-                f"the benchmark needs the module {name}, which {self._process.args[0]} "  # type: ignore[index]
-                f"has not; pip install {PACKAGES.get(name, name)}, or set python to an "
+                f"the benchmark needs the module {name}, which {self._python} has "
+                f"not; pip install {PACKAGES.get(name, name)}, or set python to an "
                 "interpreter that has it"
             )
         if "error" in answer:
@@ -158,7 +159,7 @@ def opened(kind: str, path: str | None, python: str | None) -> Iterator[Foreign]
         raise ConfigError(f"python cannot be started ({command[0]}: {error.strerror})") from error
     with process:
         try:
-            yield Foreign(process)
+            yield Foreign(process, command[0])
         finally:
             if process.stdin is not None:
                 with contextlib.suppress(BrokenPipeError):

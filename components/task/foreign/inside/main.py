@@ -52,6 +52,7 @@ def main() -> int:
     os.dup2(2, 1)
     adapter: Any = None
     for line in sys.stdin:
+        answer: dict[str, Any]
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 adapter = adapter or opened(kind, path)

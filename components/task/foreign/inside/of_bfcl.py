@@ -111,7 +111,8 @@ class Bfcl:
         """Return a call from its text; what is no plain call keeps its text alone."""
         try:
             node = ast.parse(text.strip(), mode="eval").body
-            assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            assert isinstance(node, ast.Call)
+            assert isinstance(node.func, ast.Name)
             order = (tools.get(node.func.id) or {}).get("order") or []
             arguments = dict(zip(order, map(ast.literal_eval, node.args), strict=False))
             assert len(arguments) == len(node.args)
@@ -142,7 +143,9 @@ class Bfcl:
         decoded = [[[_written(call) for call in turn]] if turn else [] for turn in turns]
         verdict = self._checker.multi_turn_irrelevance_checker(decoded, gold)
         if verdict["valid"]:
-            verdict = self._checker.multi_turn_checker(decoded, gold, entry, "", f"eval{self._runs}")
+            verdict = self._checker.multi_turn_checker(
+                decoded, gold, entry, "", f"eval{self._runs}"
+            )
         self._forget()
         previous = start
         for row in answers:
@@ -202,7 +205,9 @@ def _state(instances: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ",".join(f"{k!r}:{_plain(v)}" for k, v in sorted(value.items(), key=repr)) + "}"
+        return (
+            "{" + ",".join(f"{k!r}:{_plain(v)}" for k, v in sorted(value.items(), key=repr)) + "}"
+        )
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(_plain, value)) + "]"
     if hasattr(value, "__dict__"):

@@ -1,7 +1,7 @@
-"""tau2's domains: the MCP wheels, which carry tools and data, or the package itself, with its evaluator.
+"""tau2's domains: the MCP wheels, with tools and data, or the package itself, with its evaluator.
 
-The wheels have no evaluator. What tau2 documents is applied there: the database equals the one that
-gold leaves, and each `communicate_info` stands in a message, as far as `reward_basis` counts them.
+The wheels have no evaluator. What tau2 documents is applied there: the database is the one that
+gold leaves, and each `communicate_info` stands in a message, as far as `reward_basis` counts.
 """
 
 from __future__ import annotations
@@ -128,16 +128,17 @@ class Domain:
             for leg in legs
             if leg.get("flight_number") in flights
         }
-        return json.loads(json.dumps(facts))  # a copy, as it is before the call
+        return dict(json.loads(json.dumps(facts)))  # a copy, as it is before the call
 
 
 class Wheel(Domain):
     """An MCP wheel: its tools, called in this process, and its data."""
 
     def __init__(self, domain: str) -> None:
-        self._server = importlib.import_module(f"tau2_{domain}_mcp.server")
-        self._server._save_state = lambda *_: None  # states live as long as a run
-        data = Path(self._server.__file__).with_name("data") / "tau2" / "domains" / domain
+        server: Any = importlib.import_module(f"tau2_{domain}_mcp.server")
+        server._save_state = lambda *_: None  # states live as long as a run
+        self._server = server
+        data = Path(str(server.__file__)).with_name("data") / "tau2" / "domains" / domain
         tasks = json.loads((data / "tasks.json").read_text(encoding="utf-8"))
         super().__init__(domain, tasks, (data / "policy.md").read_text(encoding="utf-8"))
         text = (data / "db.json").read_text(encoding="utf-8")
