@@ -59,22 +59,34 @@ def _plain(text: str) -> str:
 def unsaid(foreign: Foreign, task: ForeignTask, gold: Played) -> list[tuple[Call, str, Any]]:
     """Return calls with an argument and its value that nothing says."""
     schemas = json.dumps(task.tools)
-    missing: list[tuple[Call, str, Any]] = []
+    missing: dict[tuple[str, Any], tuple[int, int, Call]] = {}
     known: list[str] = []
     for turn, calls in enumerate(task.gold):
         known.append(task.texts[turn] if turn < len(task.texts) else "")
-        for call, answer in zip(calls, gold.answers[turn], strict=True):
+        for position, (call, answer) in enumerate(zip(calls, gold.answers[turn], strict=True)):
             for key, value in () if answer["error"] else fields(call["arguments"]):
-                if not _is_name(key, value) or said(value, "\n".join(known)):
-                    continue
-                if said(value, schemas) or any((key, value) == m[1:] for m in missing):
-                    continue
-                missing.append((call, key, value))
+                if _is_name(key, value) and not said(value, "\n".join([*known, schemas])):
+                    missing.setdefault((key, value), (turn, position, call))
             known.append(answer["text"])
     if not missing:
         return []
     more = "\n".join([*known, *_looked_up(foreign, task, known)])
-    return [item for item in missing if not said(item[2], more)]
+    return [
+        (call, key, value)
+        for (key, value), (turn, position, call) in missing.items()
+        if not said(value, more) and not said(value, _seen_there(foreign, task, turn, position))
+    ]
+
+
+def _seen_there(foreign: Foreign, task: ForeignTask, turn: int, position: int) -> str:
+    """Return what the reads that need nothing answer right before a call of gold."""
+    reads = [call for call in task.reads if call["tool"] in task.tools]
+    turns = [
+        *task.gold[:turn],
+        [*task.gold[turn][:position], *reads],
+        *([] for _ in task.gold[turn + 1 :]),
+    ]
+    return "\n".join(answer["text"] for answer in foreign.run(task.name, turns, "").flat)
 
 
 def unsaid_wordings(task: ForeignTask, gold: Played) -> Iterator[tuple[int, int, str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
-READS = ("get_", "list_", "view_", "ls", "pwd", "display", "find")
+READS = ("get_", "list_", "view_", "ls", "pwd", "display", "find", "du")
 _TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
 
 
