@@ -208,9 +208,16 @@ class CertifyConfig(Config):
     """Keys of `certify`."""
 
     tasks: PathText = Field(min_length=1)
-    """Folder of a task set, as `compose` writes it."""
+    """Folder of a task set, as `compose` writes it; or somebody else's tasks: `tau2:retail`,
+    `tau2:airline`, `bfcl:multi_turn` (or one category, `bfcl:multi_turn_base`), `FILE.jsonl`."""
+    path: PathText | None
+    """Checkout of somebody else's benchmark; null: what the interpreter has installed."""
+    python: PathText | None
+    """Interpreter that has somebody else's benchmark installed; null: this one."""
+    replay: str | None
+    """Name of one finding in somebody else's tasks, to be played again; null: find all."""
     compute: ComputeConfig
-    """Who checks; changes no result."""
+    """Who checks a folder; changes no result."""
     out: PathText | None
     """File that the result is also written to, as JSON; null: none."""
 

@@ -136,10 +136,9 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
         )
         tests += admission.tests_run
         console.progress("services", number, len(candidates))
-        takes_part = admission.admitted or (
-            bool(admission.doubt) and config.environment.admit == "working"
-        )
-        if not takes_part:
+        if admission.doubt and config.environment.admit == "working":
+            console.line(f"service {name} takes part, though {admission.doubt}")
+        elif not admission.admitted:
             refused[name] = admission.reason
             doubted += [name] if admission.doubt else []
             continue

@@ -46,7 +46,7 @@ VERBS = (
     ),
     Verb(
         name="certify",
-        summary="run every certificate of a task set again",
+        summary="run every certificate of a task set again, or audit somebody else's benchmark",
         config="CertifyConfig",
     ),
     Verb(

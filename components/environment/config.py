@@ -30,8 +30,8 @@ class EnvironmentConfig(Config):
     timeout_seconds: float = Field(gt=0, allow_inf_nan=False)
     """Seconds that a real server has to start and list its tools."""
     admit: Literal["sound", "working"]
-    """Which compiled services take part: sound ones, whose writes are seen, ids found and reads
-    telling, or all whose tools work; synthesize says which is which."""
+    """Which compiled services take part: all whose tools work, or only sound ones, in which nearly
+    all writes are seen, ids found and reads telling; synthesize says which is which."""
     author: AuthorConfig
     """Who writes what the compiler could not: nobody, or a model."""
 
