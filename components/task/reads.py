@@ -7,6 +7,7 @@ drafts.
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -91,22 +92,28 @@ def possible_reads(world: World, graph: ToolGraph, service: str) -> tuple[ReadCa
 
 def _picks(
     graph: ToolGraph, shape: ToolShape, arguments: FrozenDict[str, Any], data: Any
-) -> Iterator[ReadCall]:
-    """Yield a read of a longer list for each row that has the most or the least of something."""
+) -> list[ReadCall]:
+    """Return a read of a longer list with one way to pick a row of it, where there is any."""
+    found = [
+        _call(shape, arguments, shows, pick)
+        for pick in _ways(graph, shape, data)
+        if (shows := tuple(picked_in(graph, shape, "", data, pick)))
+    ]
+    rng = random.Random(f"{shape.service}.{shape.name}:{sorted(arguments.items())}")
+    return [rng.choice(found)] if found else []
+
+
+def _ways(graph: ToolGraph, shape: ToolShape, data: Any) -> Iterator[Pick]:
+    """Yield what rows of a longer list can be compared by."""
     for shown in shape.shown:
-        found, rows = at_path(data, shown.path)
-        if not (found and shown.is_list) or len(rows) > _MAX_PICKED_FROM:
+        is_there, rows = at_path(data, shown.path)
+        if not (is_there and shown.is_list) or len(rows) > _MAX_PICKED_FROM:
             continue
         entity = entity_of(graph, Place(shape.service, shown.table, ""))
         for name, field in sorted(shown.fields.items()):
             body = entity.fields[field]
-            if body.type not in _COMPARED or body.link or field == entity.key:
-                continue
-            for most in (False, True):
-                pick = Pick(by=name, most=most)
-                shows = tuple(picked_in(graph, shape, "", data, pick))
-                if shows:
-                    yield _call(shape, arguments, shows, pick)
+            if body.type in _COMPARED and not body.link and field != entity.key:
+                yield from (Pick(by=name, most=most) for most in (False, True))
 
 
 def _call(

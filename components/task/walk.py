@@ -26,10 +26,12 @@ _BUDGET = 140
 """Calls executed for one walk before it is given up."""
 _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
-_NEW = 2.0
+_NEW = 0.7
 """How much a service that was not visited yet is wanted, the more the fewer calls are left."""
-_PICKED = -0.4
-"""How a read is ranked of which one row is picked: there are few, and requests are harder."""
+_PICKS = 0.35
+"""Share of searches that look for rows to be picked of a list, before others."""
+_PICKED = 0.8
+"""How much they are wanted then, and unwanted by the other searches."""
 _TELLERS = 8
 """Writes tried at one place of a walk that could state a value in a text."""
 _REACH = 3
@@ -51,6 +53,7 @@ class WalkSearch:
         self._k, self._length, self._rng = k, length, rng
         self.executed = 0
         self._filler = Filler(ground.world, ground.graph, rng)
+        self._picks = rng.random() < _PICKS
 
     def find(self, anchor: Anchor) -> Walk | None:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
@@ -144,8 +147,14 @@ class WalkSearch:
             if filled is not None:
                 is_first = node.phase is Phase.START and call in self._anchor.first_reads
                 phase = Phase.READ if is_first else node.phase
-                wanted = _PICKED if call.pick is not None else 0.0
-                yield 0.8 * distance + wanted, (call.shape, filled, call, phase)
+                rank = 0.8 * distance + self._picked(call)
+                yield rank, (call.shape, filled, call, phase)
+
+    def _picked(self, call: ReadCall) -> float:
+        """Return what a read's rank gains or loses for a row that is picked of a list."""
+        if call.pick is None:
+            return 0.0
+        return -_PICKED if self._picks else _PICKED
 
     def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
@@ -207,8 +216,7 @@ class WalkSearch:
                 if is_open and len(call.arguments) == 1 and service not in node.services:
                     filled = self._filler.given(call.shape, call.arguments, known)
                     if filled is not None:
-                        rank = _PICKED if call.pick is not None else 0.6
-                        yield rank, (call.shape, filled, call, node.phase)
+                        yield 0.6 + self._picked(call), (call.shape, filled, call, node.phase)
 
     def _stepped(
         self,
