@@ -31,6 +31,7 @@ from components.environment.compiler.moves import (
     is_plain_move,
 )
 from components.environment.compiler.observed import add_observed_columns
+from components.environment.compiler.payloads import fitting, settle_rests, with_fields
 from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
 from components.environment.compiler.renames import with_names
@@ -109,11 +110,14 @@ def compile_spec(
     add_bounded_columns(stores, tables)
     settle_trees(stores, tables)
     settle_cells(stores, tables)
+    settle_rests(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
+        tool = with_fields(tool, tables)
         try:
             made[name], why[name] = compile_pure(tool) or _compile_tool(tool, tables)
+            made[name] = fitting(made[name], tool, tables)
         except Unclear as problem:
             quarantined[name] = _quarantine(problem.detail, problem.reason)
     for name, item in sorted(quarantined.items()):

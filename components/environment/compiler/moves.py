@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from components.environment.archetypes.records import Archetype
-from components.environment.compiler.inputs import Input, Tool, item_inputs
+from components.environment.compiler.inputs import Input, Tool, element_value, item_inputs
 from components.environment.compiler.links import parent_link
 from components.environment.compiler.row_names import has_name, next_name
 from components.environment.compiler.rows import (
@@ -288,11 +288,12 @@ def _append(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
     each: Any = None
     if batch is not None:
         column = element_column(batch, table)
-        if column is None and not batch.param.item_properties:
+        items = item_inputs(batch)
+        if column is None and not items:
             raise Unclear(f"nothing says what each of {batch.param.name!r} holds")
         inner = {
-            found: f"$element.{name}"
-            for name, param in batch.param.item_properties.items()
+            found: element_value(batch, name)
+            for name, param in items.items()
             if (found := table.find(param.word)) is not None
         }
         fields.pop(batch.word, None)

@@ -325,6 +325,8 @@ def _before(value: Any, column: Column) -> Any:
 def _fixed(value: Any, table: Table, name: str, index: int) -> Any:
     """Return a value with what only the table knows: counted keys, a default that names a row."""
     column = table.columns[name]
+    if column.is_rest:
+        return None
     if name == table.names[0] and table.kind is KeyKind.COUNTED:
         return index + 1
     default = column.schema.get("default")

@@ -86,6 +86,8 @@ class Column:
     """Reads must be told its value and no write sets it: rows that lack it are shown as well."""
     is_held: bool = False
     """Every row of the seed holds a value, as such records do; a new row may lack it."""
+    is_rest: bool = False
+    """Holds what callers name beside the other columns: the seed's rows hold nothing there."""
     examples: tuple[str | int | float, ...] = ()
     """Values that its parameter is said to take."""
 

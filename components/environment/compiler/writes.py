@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.compiler.inputs import NO_DATA, Input, Tool, item_inputs
+from components.environment.compiler.inputs import NO_DATA, Input, Tool, element_value, item_inputs
 from components.environment.compiler.links import parent_link
 from components.environment.compiler.row_names import (
     has_name,
@@ -75,7 +75,7 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     fields = stored(tool, table, skip)
     if batch is not None and items:
         fields |= {
-            column: f"$element.{name}"
+            column: element_value(batch, name)
             for name, param in items.items()
             if (column := _column_of_param(param, table)) is not None
         }
@@ -90,6 +90,8 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     lookups, checks = named_rows(tool, table, tables, skip)
     if batch is None:
         checks |= is_new(tool, table, skip) | has_name(tool, table)
+    else:
+        checks |= is_told(batch)
     if origin is not None:
         lookups["origin"] = origin.lookup()
         copied = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)}
@@ -137,6 +139,19 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     return blueprint, said if make.on_conflict == "refuse" else f"{said}; {told_of(make)}"
 
 
+def is_told(batch: Input) -> dict[str, Check]:
+    """What a tool acts on each element of must be given, where its schema leaves that open."""
+    if batch.is_always_given:
+        return {}
+    return {
+        "is_told": Check(
+            holds={"@not": {"@is_null": batch.ref}},
+            code=ErrorCode.INVALID_ARGUMENTS,
+            message=f"{batch.param.name} must be given",
+        )
+    }
+
+
 def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, Any]:
     """Return column -> expression of what a tool's inputs store in a new row."""
     found: dict[str, Any] = {}
@@ -147,9 +162,9 @@ def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, 
         if column is None or not _stores(item, table, column):
             continue
         default = table.columns[column].body.default
-        value: Any = item.ref
+        value: Any = item.stored
         if not item.is_always_given and default is not None:
-            value = {"@coalesce": [item.ref, default]}
+            value = {"@coalesce": [value, default]}
         found[column] = value
         found |= dict.fromkeys(titles_of(item, table, column), value)
     return found
@@ -275,7 +290,7 @@ def _update_many(
         if column is None or column in (table.key, table.names[0]):
             continue
         held = f"$item.{column}"
-        new = {"@field": [element, name]}
+        new = element_value(batch, name, element)
         is_changes = param.type == "object" and table.columns[column].body.type is FieldType.OBJECT
         fields[column] = {"@merge": [held, new]} if is_changes else {"@coalesce": [new, held]}
     if not fields:
@@ -290,7 +305,7 @@ def _update_many(
     content = Content(
         table=table, plain={plural(table.noun): shown_rows(table, "$set")}, rows="$set"
     )
-    blueprint = finished(tool, table, {}, {}, {"set": effect}, content, tables)
+    blueprint = finished(tool, table, {}, is_told(batch), {"set": effect}, content, tables)
     return blueprint, f"each of {batch.param.name!r} names a {table.noun} and its new values"
 
 
@@ -300,8 +315,9 @@ def new_value(item: Input, column: Column) -> Any:
     A null default stands for `not given`, like a missing argument. An object of changes leaves
     alone what it does not name.
     """
-    own, value = f"$item.{column.name}", item.ref
-    if item.role is Role.CHANGES and column.body.type is FieldType.OBJECT:
+    own, value = f"$item.{column.name}", item.stored
+    is_changes = item.role is Role.CHANGES or bool(item.parts)
+    if is_changes and column.body.type is FieldType.OBJECT:
         return {"@merge": [own, value]}
     if item.is_always_given:
         return value

@@ -156,6 +156,8 @@ class Variants:
             objects = self._objects(schema["items"] if is_list else schema, inner, spoken)
             if objects:
                 return [[item] for item in objects] if is_list else objects
+        elif _is_object(schema) and word in words("payloads"):
+            found = self._fields(spoken)
         for table in self._prober.tables:
             rows = self._prober.some_rows(table)[:4]
             key, fields = self._prober.shape(table)
@@ -197,6 +199,20 @@ class Variants:
                 if isinstance(drawn, dict):
                     found.append({**drawn, **{name: row[name] for name in names if name in row}})
         return [*found, *whole]
+
+    def _fields(self, spoken: set[str]) -> list[Any]:
+        """New values for the fields of rows that the tool speaks of, one field each and several."""
+        found: list[Any] = []
+        for table in self._prober.tables:
+            rows = self._prober.some_rows(table)[-2:]
+            key, _ = self._prober.shape(table)
+            if set(table.split("_")) & spoken:
+                found += [
+                    {n: v for n, v in row.items() if isinstance(v, str) and n not in (key, "id")}
+                    for row in rows
+                ]
+        alone = [{name: item[name]} for item in found[:1] for name in list(item)[:3]]
+        return [*alone, *found]
 
     def _spoken_words(self) -> list[str]:
         """Words that stand in rows, so that a search finds something."""
@@ -250,6 +266,10 @@ def _with_samples(value: Any) -> Any:
 
 def _is_grid(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[-1], tuple)
+
+
+def _is_object(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type") == "object"
 
 
 def _properties(schema: Any) -> set[str]:

@@ -19,6 +19,7 @@ from components.environment.gates.shown import (
     row_shown,
     shared,
     shown_objects,
+    spread,
 )
 from components.environment.names import is_id_of, snake, tokens
 from components.environment.values import same
@@ -162,7 +163,7 @@ class WriteLaws:
             for binding in bindings_of(self._blueprint, self._tool)
             for pair in binding.pairs
         }
-        for name, value in arguments.items():
+        for name, value in spread(arguments, set(row) - self._made()):
             word, parts = snake(name), tokens(name)
             is_id = bool(parts) and parts[-1] in words("key_ends")
             is_named = is_id and self._tool.operation is Operation.APPEND
@@ -173,6 +174,11 @@ class WriteLaws:
                 yield column, value
             elif isinstance(value, Mapping):
                 yield from ((n, v) for n, v in value.items() if n in row and v is not None)
+
+    def _made(self) -> set[str]:
+        """Return the columns that the service fills itself."""
+        fields = self._blueprint.entities[self._columns.table].fields
+        return {name for name, body in fields.items() if body.generated}
 
     def _column_takes(self, column: str, value: Any) -> bool:
         """True where a value is of a column's type."""
