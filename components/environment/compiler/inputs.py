@@ -269,7 +269,8 @@ def _is_of_many(tool: str, param: Param, reading: ToolReading) -> bool:
     is_whole = param.word in words_of("elements") and not said.isdisjoint(words_of("many"))
     is_noun = bool(last) and param.word == plural(last) and param.word in said
     is_list = param.type == "array" and bool(param.item_properties)
-    return is_list and reading.operation in _HOLDS_FIELDS and (is_whole or is_noun)
+    is_store = reading.operation in (*_HOLDS_FIELDS, Operation.DETACH, Operation.LINK)
+    return is_list and is_store and (is_whole or is_noun)
 
 
 def _asked(param: Param, role: Role, bounded: Mapping[str, Role], reading: ToolReading) -> Role:

@@ -19,6 +19,7 @@ from components.environment.compiler.row_names import has_name, next_name
 from components.environment.compiler.rows import (
     Content,
     Picked,
+    column_of,
     fits,
     key_expression,
     own_identifiers,
@@ -455,6 +456,17 @@ def _detach(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
     content = Content(table=table, plain={"removed": count}, message=f"{table.noun} removed")
     blueprint = finished(tool, table, lookups, checks, {"gone": gone}, content, tables)
     return blueprint, f"the {table.noun} is taken away"
+
+
+def is_new_relation(tool: Tool, table: Table) -> bool:
+    """True for a link that names rows of other tables and none of its own: `share(file_id, role)`
+    makes a permission, whatever permissions there are.
+    """
+    ids = tool.of(Role.IDENTIFIER, Role.PARENT)
+    is_own = any(refers_to(i, table.noun) or i.word in ("id", "uuid") for i in ids)
+    others = [item for item in ids if table.links.get(column_of(item, table) or "")]
+    is_free = table.kind is KeyKind.GENERATED and tool.first(Role.BATCH) is None
+    return is_free and bool(others) and not is_own
 
 
 def _link(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:

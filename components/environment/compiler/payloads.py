@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from components.environment.compiler.inputs import (
     Input,
@@ -67,7 +68,7 @@ def with_fields(tool: Tool, tables: Tables) -> Tool:
 def _with_element_fields(tool: Tool, batch: Input, table: Table) -> Tool:
     """The same for the elements of a list, of which each may hold such an object."""
     items = item_inputs(batch)
-    taken = {table.find(param.word) for param in items.values()}
+    taken = {table.find(param.word) for param in (*items.values(), *(i.param for i in tool.data))}
     found = {
         f"{name}.{column.name}": _param(column)
         for name, param in items.items()
@@ -123,20 +124,27 @@ def _param(column: Column) -> Param:
     )
 
 
+def _fits(value: str, name: str, table: Table) -> Any:
+    kind = table.columns[name].body.type
+    return kind in _UNTYPED or {"@or": [{"@is_null": value}, {"@is": [value, kind.value]}]}
+
+
 def fitting(blueprint: ToolBlueprint, tool: Tool, tables: Tables) -> ToolBlueprint:
     """Return a write that refuses values which the columns that its object names cannot hold."""
     table = tables.get(blueprint.entity or "")
-    whole = next((item for item in tool.inputs if item.parts), None)
+    whole = next((item for item in tool.inputs if item.parts or item.of_elements), None)
     if table is None or whole is None or not blueprint.effects:
         return blueprint
-    fits = [
-        {"@or": [{"@is_null": value}, {"@is": [value, kind]}]}
-        for name in whole.parts
-        if (value := f"{whole.ref}.{name}")
-        and (kind := table.columns[name].body.type.value) != FieldType.JSON.value
-    ]
+    holds: Any
+    if whole.parts:
+        holds = {"@and": [_fits(f"{whole.ref}.{name}", name, table) for name in whole.parts]}
+    else:
+        fits = [
+            _fits(f"$element.{path}", path.rpartition(".")[2], table) for path in whole.of_elements
+        ]
+        holds = {"@is_null": {"@find": [whole.ref, {"@not": {"@and": fits}}]}}
     check = Check(
-        holds={"@and": fits},
+        holds=holds,
         code=ErrorCode.INVALID_ARGUMENTS,
         message=f"{whole.param.name} holds a value of another type than its field",
     )

@@ -11,7 +11,14 @@ from collections.abc import Iterable
 
 from components.environment.archetypes.context import in_context
 from components.environment.compiler.asks import says_how
-from components.environment.compiler.inputs import Input, Tool, item_inputs, style_of, styled
+from components.environment.compiler.inputs import (
+    Input,
+    Tool,
+    item_inputs,
+    style_of,
+    styled,
+    words_of,
+)
 from components.environment.compiler.keys import settle_key
 from components.environment.compiler.links import settle_links
 from components.environment.compiler.table import (
@@ -132,6 +139,8 @@ def _add_columns(tool: Tool, inputs: list[Input], tables: dict[str, Table]) -> N
         if item.role is Role.BATCH or (item.role in (Role.QUERY, Role.CHANGES) and not is_write):
             continue
         if item.role in (Role.FROM, Role.TO) and not is_write:
+            continue
+        if not is_write and item.word in words_of("elements") and item.param.item_properties:
             continue
         picks = item.role is Role.IDENTIFIER and operation is not Operation.CREATE
         if picks and (operation not in ON_PARENT or subject(tool) == table.noun):

@@ -10,13 +10,17 @@ from typing import Any
 
 from components.environment.compiler.inputs import NO_DATA, Input, Tool, element_value, item_inputs
 from components.environment.compiler.links import parent_link
+from components.environment.compiler.renames import is_copy
 from components.environment.compiler.row_names import (
+    are_there,
     has_name,
     is_copied,
     is_free,
     is_new,
+    names_rows,
     next_name,
     origin_of,
+    origin_of_element,
     titles_of,
 )
 from components.environment.compiler.rows import (
@@ -79,6 +83,7 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
             for name, param in items.items()
             if (column := _column_of_param(param, table)) is not None
         }
+        fields |= _copied_each(tool, batch, table, fields)
     elif batch is not None:
         column = element_column(batch, table)
         if column is None:
@@ -91,7 +96,7 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     if batch is None:
         checks |= is_new(tool, table, skip) | has_name(tool, table)
     else:
-        checks |= is_told(batch)
+        checks |= is_told(batch) | _copies_are_there(tool, batch, table)
     if origin is not None:
         lookups["origin"] = origin.lookup()
         copied = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)}
@@ -137,6 +142,26 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     blueprint = finished(tool, table, lookups, checks, {"make": make}, content, tables)
     said = f"a new {table.noun} holds {', '.join(sorted(fields))}"
     return blueprint, said if make.on_conflict == "refuse" else f"{said}; {told_of(make)}"
+
+
+def _copied_each(
+    tool: Tool, batch: Input, table: Table, fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what each row of a list of copies takes over from the row that its element names."""
+    own = names_rows(batch, table)
+    if own is None or not is_copy(tool):
+        return {}
+    origin = origin_of_element(batch, own, table)
+    held = {name: {"@field": [origin, name]} for name in table.columns if is_copied(name, table)}
+    kept = {
+        name: {"@coalesce": [fields[name], value]} for name, value in held.items() if name in fields
+    }
+    return {**held, **kept, table.names[0]: None}
+
+
+def _copies_are_there(tool: Tool, batch: Input, table: Table) -> dict[str, Check]:
+    own = names_rows(batch, table)
+    return are_there(batch, own, table) if own is not None and is_copy(tool) else {}
 
 
 def is_told(batch: Input) -> dict[str, Check]:
@@ -252,7 +277,7 @@ def named_rows(
 def _update(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
     batch = tool.first(Role.BATCH)
     if batch is not None:
-        return _update_many(tool, batch, table, tables)
+        return update_many(tool, batch, table, tables)
     picked = pick(table, own_identifiers(tool))
     skip = tuple(picked.inputs)
     fields: dict[str, Any] = {}
@@ -272,7 +297,7 @@ def _update(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
     return change(tool, picked, fields, lookups, checks, tables), said
 
 
-def _update_many(
+def update_many(
     tool: Tool, batch: Input, table: Table, tables: Tables
 ) -> tuple[ToolBlueprint, str]:
     """Each element of a list names a row and holds its new values."""
@@ -282,6 +307,8 @@ def _update_many(
     )
     if own is None:
         raise Unclear(f"no part of {batch.param.name!r} says which {table.noun}")
+    named = names_rows(batch, table)
+    checks = is_told(batch) | ({} if named is None else are_there(batch, named, table))
     key = f"$item.{table.names[0]}"
     element = {"@find": [batch.ref, {"@eq": [f"$element.{own}", key]}]}
     fields: dict[str, Any] = {}
@@ -295,17 +322,17 @@ def _update_many(
         fields[column] = {"@merge": [held, new]} if is_changes else {"@coalesce": [new, held]}
     if not fields:
         raise Unclear(f"no part of {batch.param.name!r} can be a new value of a {table.noun}")
-    named = {"@each": [batch.ref, f"$element.{own}"]}
+    all_named = {"@each": [batch.ref, f"$element.{own}"]}
     effect = Effect(
         action="update",
         table=table.noun,
-        where={"@in": [key, named]},
+        where={"@in": [key, all_named]},
         fields=FrozenDict({**stamps(table, is_new=False), **fields}),
     )
     content = Content(
         table=table, plain={plural(table.noun): shown_rows(table, "$set")}, rows="$set"
     )
-    blueprint = finished(tool, table, {}, is_told(batch), {"set": effect}, content, tables)
+    blueprint = finished(tool, table, {}, checks, {"set": effect}, content, tables)
     return blueprint, f"each of {batch.param.name!r} names a {table.noun} and its new values"
 
 

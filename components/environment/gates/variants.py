@@ -13,7 +13,7 @@ import orjson
 
 from components.environment.gates.probe import MAX_ROWS, Prober
 from components.environment.gates.promises import samples, samples_of, statements, words
-from components.environment.names import singular, snake, tokens
+from components.environment.names import is_id_of, singular, snake, tokens
 from components.environment.seeds.sample_values import SchemaSampler
 from components.records.frozen import JsonObject, freeze, texts_in
 from components.records.spec import ToolSpec
@@ -191,13 +191,17 @@ class Variants:
         for table in self._prober.tables:
             rows = self._prober.some_rows(table)[:4]
             key, fields = self._prober.shape(table)
-            names = [name for name in sorted(inner & fields) if snake(name) in (key, "id")]
+            names = {name: name for name in sorted(inner & fields) if snake(name) in (key, "id")}
+            called = [name for name in sorted(inner) if is_id_of(snake(name), table)]
+            names = names or dict.fromkeys(called[:1], "id" if "id" in fields else key)
             if inner <= fields:
                 whole = whole or [{name: row[name] for name in sorted(inner)} for row in rows]
-            for row in rows if names and set(table.split("_")) & spoken else ():
+            is_spoken_of = bool(called) or bool(set(table.split("_")) & spoken)
+            for row in rows if names and is_spoken_of else ():
                 drawn = self._sampler.value(schema, optional=True)
                 if isinstance(drawn, dict):
-                    found.append({**drawn, **{name: row[name] for name in names if name in row}})
+                    own = {name: row[held] for name, held in names.items() if held in row}
+                    found.append({**drawn, **own})
         return [*found, *whole]
 
     def _fields(self, spoken: set[str]) -> list[Any]:
