@@ -28,13 +28,14 @@ from components.environment.compiler.moves import (
     add_state_columns,
     as_moves,
     compile_move,
-    is_new_relation,
     is_plain_move,
 )
+from components.environment.compiler.named_moves import as_named
 from components.environment.compiler.observed import add_observed_columns
 from components.environment.compiler.payloads import fitting, settle_rests, with_fields
 from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
+from components.environment.compiler.relations import compile_relation
 from components.environment.compiler.renames import with_names
 from components.environment.compiler.row_names import names_rows
 from components.environment.compiler.rows import add_output_columns, told_by_output
@@ -48,7 +49,7 @@ from components.environment.compiler.trees import settle_trees
 from components.environment.compiler.upserts import as_makers
 from components.environment.compiler.wholes import as_parts
 from components.environment.compiler.works_out import works_out
-from components.environment.compiler.writes import compile_write, create, update_many
+from components.environment.compiler.writes import compile_write, update_many
 from components.environment.expressions import tables_named
 from components.environment.names import singular, tokens
 from components.environment.params import Param, SchemaProblem, read_params
@@ -99,6 +100,7 @@ def compile_spec(
         quarantined = {n: item for n, item in quarantined.items() if n not in scene.tools}
     spoken = spoken_words(spec)
     tools = as_parts(tools, spoken)
+    tools = as_named(tools)
     tools = with_names(as_moves(as_makers(settings_as_values(tools))))
     tools = with_own_words(tools)
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
@@ -247,8 +249,8 @@ def _compile_tool(tool: Tool, tables: Mapping[str, Table]) -> tuple[ToolBlueprin
     batch = tool.first(Role.BATCH)
     if operation in _ADDS and batch is not None and names_rows(batch, table) is not None:
         return update_many(tool, batch, table, tables)
-    if operation is Operation.LINK and is_new_relation(tool, table):
-        return create(tool, table, tables)
+    if operation in (Operation.LINK, Operation.DETACH):
+        return compile_relation(tool, table, tables)
     return compile_move(tool, table, tables)
 
 

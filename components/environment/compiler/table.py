@@ -28,6 +28,8 @@ from components.records.frozen import FrozenDict
 
 ROW_KEY = "row_key"
 """Key of tables whose rows are named by something else; no answer shows it."""
+CURRENT = "is_current"
+"""Column of tables one row of which tools make the current one."""
 NAMES_ITS_ROW = frozenset({Operation.GET, Operation.UPDATE, Operation.DELETE, Operation.TRANSITION})
 ON_PARENT = frozenset({Operation.APPEND, Operation.DETACH, Operation.LINK})
 TYPES = {

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.compiler.inputs import NO_DATA, Input, Tool, element_value, item_inputs
+from components.environment.compiler.columns import meaning_in
+from components.environment.compiler.inputs import (
+    NO_DATA,
+    Input,
+    Tool,
+    element_value,
+    item_inputs,
+    words_of,
+)
 from components.environment.compiler.links import parent_link
 from components.environment.compiler.renames import is_copy
 from components.environment.compiler.row_names import (
@@ -107,7 +115,7 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
             if column in fields
         }
         fields = copied | fields | kept
-    fields = {**stamps(table, is_new=True), **fields}
+    fields = {**born(tool, table), **stamps(table, is_new=True), **fields}
     if batch is None and table.tree and (path := fields.get(table.names[0])) is not None:
         checks |= place_check(tool, table)
         fields = {name: {how: path} for name, how in called_by_path(table).items()} | fields
@@ -243,6 +251,23 @@ def stamps(table: Table, *, is_new: bool) -> dict[str, Any]:
         if column.body.generated
         and column.meaning in meanings
         and column.body.type is FieldType.TIMESTAMP
+    }
+
+
+def born(tool: Tool, table: Table) -> dict[str, Any]:
+    """Return the times at which a new row became what it is: when it was sent, by a tool that
+    sends; when it was posted, granted or placed.
+    """
+    names = set(words_of("born"))
+    if not words_of("sends").isdisjoint(tokens(tool.name)):
+        names.add("sent_at")
+    return {
+        name: "$now"
+        for name, column in sorted(table.columns.items())
+        if snake(name) in names
+        and name not in (*table.names, *table.links)
+        and column.body.type in (FieldType.TIMESTAMP, FieldType.STRING)
+        and meaning_in(column).startswith("time")
     }
 
 

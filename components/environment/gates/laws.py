@@ -24,6 +24,7 @@ from components.environment.gates.shown import (
     is_named_by,
     names_within,
     spread,
+    steps_back,
 )
 from components.environment.gates.variants import is_documented
 from components.environment.gates.write_laws import WriteLaws
@@ -428,7 +429,7 @@ def _updated(
     spec = prober.spec.tools[name]
     own = _own(seen)
     written = {effect.table for effect in spec.effects.values()}
-    touched = [change for change in own if change.table == tool.entity]
+    touched = [item for item in own if item.table == tool.entity and not steps_back(item)]
     for change in own:
         if change.table != tool.entity and change.table not in written:
             prober.fail(
@@ -445,8 +446,8 @@ def _updated(
     flat = dict(given_values(prober.whole(name, arguments)))
     fields = prober.shape(tool.entity)[1] if tool.entity is not None else frozenset()
     columns = Columns(tool.entity or "", "", fields)
-    inner = set(names_within(arguments)) | set(flat)
-    known = {columns.find(argument) for argument in inner} | inner | named
+    inner = {*names_within(arguments), *flat}
+    known = {*map(columns.find, inner), *inner, *named}
     for change in touched:
         before, after = change.before or FrozenDict(), change.after or FrozenDict()
         changed = [field for field in sorted(after) if after[field] != before.get(field)]

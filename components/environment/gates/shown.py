@@ -13,6 +13,7 @@ from typing import Any
 from components.environment.gates.promises import words
 from components.environment.names import is_id_of, singular, snake, strip_noun, tokens
 from components.environment.values import same
+from components.records.calls import RowChange
 from components.records.frozen import FrozenDict, JsonObject
 
 _RENAMES = ("new_", "updated_", "target_", "to_")
@@ -118,6 +119,17 @@ def spread(arguments: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple
         left = {n: v for n, v in inner.items() if n not in held}
         if not is_spread or left:
             yield name, FrozenDict(left) if is_spread else value
+
+
+def steps_back(change: RowChange) -> bool:
+    """True for a row that is only the current one no more, as another has become it."""
+    before, after = change.before or FrozenDict(), change.after or FrozenDict()
+    changed = [name for name in after if not same(after[name], before.get(name))]
+    return (
+        [snake(name) for name in changed if after[name] is False]
+        == ["is_current"]
+        == [snake(name) for name in changed]
+    )
 
 
 def fits_filter(held: Any, wanted: Any) -> bool:

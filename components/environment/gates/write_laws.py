@@ -20,6 +20,7 @@ from components.environment.gates.shown import (
     shared,
     shown_objects,
     spread,
+    steps_back,
 )
 from components.environment.names import is_id_of, snake, tokens
 from components.environment.values import same
@@ -199,19 +200,21 @@ class WriteLaws:
     def _only_named_rows(self, arguments: JsonObject, own: list[RowChange]) -> None:
         """Rows that change or go are those that the arguments name."""
         table = self._columns.table
-        hit = [c for c in own if c.before is not None and c.table == table]
+        hit = [c for c in own if c.before is not None and c.table == table and not steps_back(c)]
         lists = any(isinstance(item, tuple) for _, item in given_values(arguments))
         if self._tool.operation in _ON_ONE_ROW and len(hit) > 1 and arguments and not lists:
             expected, came = "one row changes", f"{len(hit)} rows changed"
             self._fail("only what is named changes", arguments, expected, came)
         ids = [(n, v) for n, v in given_values(arguments) if self._names_a_row(n, v)]
+        elements = [e for v in arguments.values() if isinstance(v, tuple) for e in v]
+        inner = [v for e in elements if isinstance(e, Mapping) for v in e.values()]
         for change in hit:
             before: JsonObject = change.before or FrozenDict()
             for name, value in ids:
                 column = self._columns.find(name)
                 if column is None or not is_kin(before.get(column), value):
                     continue
-                values = value if isinstance(value, tuple) else (value,)
+                values = (*(value if isinstance(value, tuple) else (value,)), *inner)
                 if not any(same(before[column], item) for item in values):
                     expected = f"only rows with {column} {value!r}"
                     came = f"a row with {column} {before[column]!r}"
