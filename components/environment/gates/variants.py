@@ -192,7 +192,9 @@ class Variants:
             rows = self._prober.some_rows(table)[:4]
             key, fields = self._prober.shape(table)
             names = {name: name for name in sorted(inner & fields) if snake(name) in (key, "id")}
-            called = [name for name in sorted(inner) if is_id_of(snake(name), table)]
+            called = [
+                n for n in sorted(inner - fields) if "_" in snake(n) and is_id_of(snake(n), table)
+            ]
             names = names or dict.fromkeys(called[:1], "id" if "id" in fields else key)
             if inner <= fields:
                 whole = whole or [{name: row[name] for name in sorted(inner)} for row in rows]
