@@ -143,7 +143,12 @@ def test_a_share_makes_a_permission_and_leaves_the_others_alone() -> None:
     )
     readings = dict(read_spec(spec))
     roles = FrozenDict({"file_id": Role.IDENTIFIER, "role": Role.VALUE})
-    told = {"operation": Operation.LINK, "entity": "permission", "parent": "file", "roles": roles}
+    told: dict[str, Any] = {
+        "operation": Operation.LINK,
+        "entity": "permission",
+        "parent": "file",
+        "roles": roles,
+    }
     told |= {"functional": FunctionalClass.WRITE, "deterministic": True}
     readings["share"] = readings["share"].model_copy(update=told)
     blueprint, seed, _ = compile_spec(spec, readings)

@@ -68,6 +68,7 @@ def _as_maker(tool: Tool) -> Tool:
     noun = reading.entity or ""
     parts = [singular(word) for word in tokens(tool.name)]
     is_alone = reading.operation is Operation.APPEND and reading.parent in (None, noun)
+    is_alone &= tool.first(Role.BATCH) is None  # each of a list may say where it goes
     is_said = not words_of("adds").isdisjoint(parts) and _last(noun) in parts
     ids = tool.of(Role.IDENTIFIER, Role.PARENT)
     if not is_alone or not is_said or any(is_id_of(item.word, noun) for item in ids):
