@@ -18,8 +18,8 @@ from components.environment.pure import functions as pure
 from components.environment.simulation import draw_records
 from components.environment.state import MAX_ROW_BYTES, Table
 from components.environment.texts import first_lines, last_lines, matches
+from components.environment.values import is_of, settle, settle_number
 from components.environment.values import same as same
-from components.environment.values import settle, settle_number
 from components.records.frozen import FrozenDict, canonical_json
 
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -398,6 +398,11 @@ def _pick(values: Any, fields: Any) -> Any:
     return FrozenDict({field: values.get(field) for field in elements_of("@pick", fields)})
 
 
+def _omit(values: Any, fields: Any) -> Any:
+    """An object without some of its fields; null has none."""
+    return FrozenDict({name: item for name, item in (values or {}).items() if name not in fields})
+
+
 def _merge(old: Any, new: Any) -> Any:
     """The fields of two objects; those of the second win, and null has none."""
     return FrozenDict({**(old or {}), **(new or {})})
@@ -476,6 +481,8 @@ _FIXED: dict[str, Callable[[Any, Any], Any]] = {
     "@first_lines": first_lines,
     "@last_lines": last_lines,
     "@pick": _pick,
+    "@omit": _omit,
+    "@is": is_of,
     "@merge": _merge,
 }
 _LAZY = frozenset({"@and", "@or", "@if", "@coalesce"})

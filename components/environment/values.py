@@ -9,6 +9,7 @@ What has passed here is never checked again.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ MAX_DEPTH = 64
 """Levels of lists and objects in one value."""
 INT64 = 2**63
 _EXACT = 2.0**53
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
 def settle(value: Any, depth: int = 0) -> Any:
@@ -76,6 +78,18 @@ def settle_number(value: float) -> int | float:
 def valid_text(text: str) -> str:
     """Return a text that has bytes: what has none, a lone surrogate, becomes a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def is_of(value: Any, kind: str) -> bool:
+    """True where a value is of a JSON type, or a `timestamp`; null is of none."""
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if isinstance(value, str):
+        return kind == "string" or (kind == "timestamp" and bool(_TIMESTAMP.fullmatch(value)))
+    if isinstance(value, (int, float)):
+        return kind == "number" or (kind == "integer" and isinstance(value, int))
+    is_list = isinstance(value, (list, tuple)) and kind == "array"
+    return is_list or (isinstance(value, Mapping) and kind == "object")
 
 
 def same(left: Any, right: Any) -> bool:

@@ -30,10 +30,14 @@ from components.environment.compiler.moves import (
     compile_move,
     is_plain_move,
 )
+from components.environment.compiler.named_moves import as_named
 from components.environment.compiler.observed import add_observed_columns
+from components.environment.compiler.payloads import fitting, settle_rests, with_fields
 from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
+from components.environment.compiler.relations import compile_relation
 from components.environment.compiler.renames import with_names
+from components.environment.compiler.row_names import names_rows
 from components.environment.compiler.rows import add_output_columns, told_by_output
 from components.environment.compiler.seeding import seed_rows
 from components.environment.compiler.setters import compile_count, with_own_words
@@ -43,14 +47,15 @@ from components.environment.compiler.tables import find_tables, settings_of
 from components.environment.compiler.told import add_told_columns
 from components.environment.compiler.trees import settle_trees
 from components.environment.compiler.upserts import as_makers
+from components.environment.compiler.wholes import as_parts
 from components.environment.compiler.works_out import works_out
-from components.environment.compiler.writes import compile_write
+from components.environment.compiler.writes import compile_write, update_many
 from components.environment.expressions import tables_named
 from components.environment.names import singular, tokens
 from components.environment.params import Param, SchemaProblem, read_params
 from components.environment.reading.features import server_prefix
 from components.environment.reading.read import read_spec
-from components.environment.reading.records import ToolReading
+from components.environment.reading.records import Role, ToolReading
 from components.environment.scenes.stage import staged
 from components.environment.service import compile_service
 from components.errors import SynthesisError
@@ -69,6 +74,7 @@ _READS = frozenset({Operation.GET, Operation.LIST, Operation.SEARCH})
 _MOST_TEXT = 400
 """Characters of a description that say what a service speaks of."""
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE, Operation.DELETE})
+_ADDS = frozenset({Operation.APPEND, Operation.LINK})
 _NEED_VALUES = frozenset({Operation.CREATE, Operation.UPDATE})
 
 
@@ -92,11 +98,13 @@ def compile_spec(
     if scene is not None:
         tools = {name: tool for name, tool in tools.items() if name not in scene.tools}
         quarantined = {n: item for n, item in quarantined.items() if n not in scene.tools}
+    spoken = spoken_words(spec)
+    tools = as_parts(tools, spoken)
+    tools = as_named(tools)
     tools = with_names(as_moves(as_makers(settings_as_values(tools))))
     tools = with_own_words(tools)
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
-    spoken = spoken_words(spec)
     tables = find_tables(stores, spoken)
     settle_places(stores, tables)
     add_output_columns(stores, tables)
@@ -109,11 +117,14 @@ def compile_spec(
     add_bounded_columns(stores, tables)
     settle_trees(stores, tables)
     settle_cells(stores, tables)
+    settle_rests(stores, tables)
     made: dict[str, ToolBlueprint] = {}
     why: dict[str, str] = {}
     for name, tool in tools.items():
+        tool = with_fields(tool, tables)
         try:
             made[name], why[name] = compile_pure(tool) or _compile_tool(tool, tables)
+            made[name] = fitting(made[name], tool, tables)
         except Unclear as problem:
             quarantined[name] = _quarantine(problem.detail, problem.reason)
     for name, item in sorted(quarantined.items()):
@@ -235,6 +246,11 @@ def _compile_tool(tool: Tool, tables: Mapping[str, Table]) -> tuple[ToolBlueprin
         raise Unclear("it takes nothing that says what to write")
     if operation in _WRITES:
         return compile_write(tool, table, tables)
+    batch = tool.first(Role.BATCH)
+    if operation in _ADDS and batch is not None and names_rows(batch, table) is not None:
+        return update_many(tool, batch, table, tables)
+    if operation in (Operation.LINK, Operation.DETACH):
+        return compile_relation(tool, table, tables)
     return compile_move(tool, table, tables)
 
 

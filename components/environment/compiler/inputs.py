@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from components.environment.compiler.asks import bounds, is_nearby, role_by_name, tells_how_to_write
-from components.environment.names import is_id_of, snake, tokens
+from components.environment.names import is_id_of, plural, snake, tokens
 from components.environment.params import (
     Param,
     is_storable,
 )
 from components.environment.reading.records import Role, ToolReading
 from components.records.blueprint import Operation
+from components.records.frozen import FrozenDict
 from components.records.spec import ToolSpec
 
 _WRAPPERS = frozenset(
@@ -32,6 +33,7 @@ _TO_DO = re.compile(r"(\w+?)_to_(?:add|remove|delete|find|create|insert|append|c
 _MOST_TEXT = 200
 """Characters of a description in which a word decides."""
 _STORED = (Role.VALUE, Role.CHANGES)
+_HOLDS_FIELDS = frozenset({Operation.CREATE, Operation.UPDATE, Operation.APPEND})
 _SEVERAL = (Operation.LIST, Operation.SEARCH)
 _READS = (Operation.GET, *_SEVERAL)
 NO_DATA = frozenset({Role.AUTH, Role.FORMAT, Role.CONTROL, Role.SELECT, Role.LIMIT, Role.OFFSET,
@@ -56,11 +58,20 @@ class Input:
     """Names from the arguments down to it."""
     called: str = ""
     """What other tools call what it gives, in snake_case; empty: its own name."""
+    parts: tuple[str, ...] = ()
+    """Names in it that are inputs of their own, of an object that holds the fields of a row."""
+    of_elements: Mapping[str, Param] = FrozenDict()
+    """Of a list: what its elements hold besides what the schema says, by its path in them."""
 
     @property
     def ref(self) -> str:
         """Reference of its value in expressions."""
         return ".".join(("$args", *self.path))
+
+    @property
+    def stored(self) -> Any:
+        """Expression of what is stored of it: of an object, what is no input of its own."""
+        return {"@omit": [self.ref, list(self.parts)]} if self.parts else self.ref
 
     @property
     def is_given(self) -> Any:
@@ -140,7 +151,7 @@ def read_tool(
         flat: names in snake_case of objects of changes whose parts are inputs of their own (see
             `flat_names`); any other object is one value.
     """
-    return Tool(spec=spec, reading=reading, inputs=tuple(_inputs(reading, params, flat)))
+    return Tool(spec=spec, reading=reading, inputs=tuple(_inputs(spec.name, reading, params, flat)))
 
 
 def with_values(tool: Tool) -> Tool:
@@ -185,7 +196,7 @@ def _unwrapped(params: Mapping[str, Param], noun: str) -> Mapping[str, Param]:
 
 
 def _inputs(
-    reading: ToolReading, params: Mapping[str, Param], flat: frozenset[str]
+    tool: str, reading: ToolReading, params: Mapping[str, Param], flat: frozenset[str]
 ) -> Iterator[Input]:
     wrapper = _wrapper(params, reading.entity or "")
     if wrapper is not None:
@@ -206,15 +217,60 @@ def _inputs(
         is_scoped = has_more and not (
             reading.operation is Operation.UPDATE and _tells_its_id(param)
         )
-        if role is Role.BATCH and (is_scoped or not param.is_required or param.type != "array"):
+        if _is_of_many(tool, param, reading):
+            role = Role.BATCH
+        elif role is Role.BATCH and (is_scoped or not param.is_required or param.type != "array"):
             role = Role.VALUE
-        if role is Role.CHANGES and param.type == "object" and param.word in flat:
-            for inner, part in param.properties.items():
-                if is_storable(inner):
-                    yield Input(param=part, role=Role.VALUE, path=(name, inner))
+        is_flat = role is Role.CHANGES and param.type == "object" and param.word in flat
+        if is_flat or (role in _STORED and holds_fields(param, reading) and param.properties):
+            yield from _parts(param, reading, {other.word for other in params.values()})
         elif is_storable(name):
             role = _asked(param, role, bounded, reading)
             yield Input(param=param, role=role, path=(name,), called=_plain(param.word))
+
+
+def holds_fields(param: Param, reading: ToolReading) -> bool:
+    """True for an object that holds the fields of a row, by its name: `changes`, `note_data`, or
+    the noun itself.
+    """
+    noun = reading.entity or ""
+    return reading.operation in _HOLDS_FIELDS and param.type == "object" and is_payload(param, noun)
+
+
+def is_payload(param: Param, noun: str = "") -> bool:
+    """True where an object's name says no more than that it holds fields (of a noun)."""
+    own = (noun, noun.rpartition("_")[2])
+    start, _, end = param.word.rpartition("_")
+    is_called_so = param.word in words_of("payloads") or (bool(noun) and param.word in own)
+    is_nouns = bool(start) and start in own and end in words_of("payload_ends")
+    return param.type == "object" and (is_called_so or is_nouns)
+
+
+def _parts(param: Param, reading: ToolReading, taken: set[str]) -> Iterator[Input]:
+    """Yield the properties of an object of fields as inputs, but those given beside it as well."""
+    is_sure = param.is_required and not param.is_nullable
+    is_named = Role.IDENTIFIER in reading.roles.values()
+    for name, part in param.properties.items():
+        if not is_storable(name) or part.word in taken:
+            continue
+        is_own = reading.operation is Operation.UPDATE and not is_named
+        is_own = is_own and is_id_of(part.word, reading.entity or "")
+        role = Role.IDENTIFIER if is_own else Role.VALUE
+        one = replace(part, is_required=part.is_required and is_sure)
+        yield Input(param=one, role=role, path=(param.name, name))
+
+
+def _is_of_many(tool: str, param: Param, reading: ToolReading) -> bool:
+    """True for a list of which each element is a record that a tool acts on, whatever else it takes
+    and whether or not it must be given: `batch_create(type, inputs)`, `add_notes(notes)`.
+    """
+    last = (reading.entity or "").rpartition("_")[2]
+    said = {*tokens(tool)}
+    is_whole = param.word in words_of("elements") and not said.isdisjoint(words_of("many"))
+    is_noun = bool(last) and param.word == plural(last) and param.word in said
+    is_list = param.type == "array" and bool(param.item_properties)
+    is_store = reading.operation in (*_HOLDS_FIELDS, Operation.DETACH, Operation.LINK)
+    return is_list and is_store and (is_whole or is_noun)
 
 
 def _asked(param: Param, role: Role, bounded: Mapping[str, Role], reading: ToolReading) -> Role:
@@ -274,8 +330,34 @@ def _inner_role(param: Param, reading: ToolReading) -> Role:
 
 
 def item_inputs(batch: Input) -> dict[str, Param]:
-    """Return the properties of a batch's elements by name; empty where they are no objects."""
-    return {name: param for name, param in batch.param.item_properties.items() if is_storable(name)}
+    """Return the properties of a batch's elements by name; empty where they are no objects. Fields
+    that lie in an object of the element are named by their path in it.
+    """
+    found: dict[str, Param] = {}
+    for name, param in batch.param.item_properties.items():
+        if not is_storable(name):
+            continue
+        inner = param.properties if is_payload(param) else {}
+        is_sure = param.is_required and not param.is_nullable
+        for part, one in inner.items():
+            if is_storable(part):
+                needed = one.is_required and is_sure
+                found[f"{name}.{part}"] = replace(one, is_required=needed)
+        if not inner:
+            found[name] = param
+    return {**found, **batch.of_elements}
+
+
+def element_value(batch: Input, name: str, element: Any = "$element") -> Any:
+    """Return the expression of what an element holds under a path: of an object, what has no path
+    of its own.
+    """
+    value: Any = element
+    for part in name.split("."):
+        value = f"{value}.{part}" if isinstance(value, str) else {"@field": [value, part]}
+    start = f"{name}."
+    parts = [one[len(start) :] for one in batch.of_elements if one.startswith(start)]
+    return {"@omit": [value, parts]} if parts else value
 
 
 def style_of(names: Mapping[str, Any] | tuple[str, ...]) -> str:

@@ -141,6 +141,7 @@ def _kind_of_key(
         for tool in everyone
         if tool.reading.entity == table.noun
         and tool.reading.operation in (Operation.CREATE, Operation.APPEND)
+        and not _grows(tool, table)
     ]
     gives = [_gives(tool, table, name) for tool in makers]
     is_changed = any(
@@ -162,6 +163,14 @@ def _kind_of_key(
     is_id = name == "id" or snake(name).endswith(("_id", "_uuid", "_key"))
     is_made = (is_id and not has_form) or (bool(makers) and not _is_outside(snake(name)))
     return KeyKind.GENERATED if is_made and not any(gives) else KeyKind.NATURAL
+
+
+def _grows(tool: Tool, table: Table) -> bool:
+    """True for a tool that adds to a row that it names by its id, and makes none."""
+    is_alone = tool.reading.parent in (None, table.noun)
+    ids = tool.of(Role.IDENTIFIER, Role.PARENT)
+    is_named = any(is_id_of(item.word, table.noun) for item in ids)
+    return tool.reading.operation is Operation.APPEND and is_alone and is_named
 
 
 def _is_outside(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""Writes that move a row or relate rows: transitions, appended and detached parts, links.
+"""Writes that move a row or add to it: transitions and appended parts.
 
 Owns the rules for them. Which state a verb stands for is data (`moves.json`).
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from components.environment.archetypes.records import Archetype
-from components.environment.compiler.inputs import Input, Tool, item_inputs
+from components.environment.compiler.inputs import Input, Tool, element_value, item_inputs
 from components.environment.compiler.links import parent_link
 from components.environment.compiler.row_names import has_name, next_name
 from components.environment.compiler.rows import (
@@ -27,9 +27,10 @@ from components.environment.compiler.rows import (
     shown_row,
     shown_rows,
 )
-from components.environment.compiler.table import Column, KeyKind, Table, Tables, Unclear
+from components.environment.compiler.table import CURRENT, Column, KeyKind, Table, Tables, Unclear
 from components.environment.compiler.upserts import told_of, upserted
 from components.environment.compiler.writes import (
+    born,
     change,
     create,
     element_column,
@@ -47,7 +48,6 @@ from components.records.blueprint import (
     Effect,
     FieldBlueprint,
     FieldType,
-    Lookup,
     Operation,
     ToolBlueprint,
 )
@@ -64,6 +64,11 @@ def _words() -> dict[str, Any]:
     text = Path(__file__).with_name("moves.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def state_words() -> frozenset[str]:
+    """Return the words of names that say what becomes of a row."""
+    return frozenset(_words()["states"])
 
 
 TOGGLED = "toggled"
@@ -178,7 +183,7 @@ def add_state_columns(tools: list[Tool], tables: dict[str, Table]) -> None:
 
 
 def compile_move(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
-    """Return the blueprint of a transition, an append, a detach or a link, and what decided.
+    """Return the blueprint of a transition or an append, and what decided.
 
     Raises:
         Unclear: nothing says which row is meant, or what becomes of it.
@@ -186,14 +191,8 @@ def compile_move(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprin
     match tool.reading.operation:
         case Operation.TRANSITION | Operation.UPDATE:
             return _transition(tool, table, tables)
-        case Operation.APPEND:
-            return _append(tool, table, tables)
-        case Operation.DETACH:
-            return _detach(tool, table, tables)
-        case Operation.LINK if tool.first(Role.BATCH) is not None:
-            return create(tool, table, tables)
         case _:
-            return _link(tool, table, tables)
+            return _append(tool, table, tables)
 
 
 def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
@@ -201,7 +200,7 @@ def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint
     names_none = not any(item.param.is_required for item in tool.inputs)
     is_alone = not tool.inputs and _says_its_own(tool, table)
     picked.may_be_the_first = names_none and (table.is_single or tool.says("one") or is_alone)
-    fields = _given(tool, table, tuple(picked.inputs))
+    fields = given(tool, table, tuple(picked.inputs))
     checks: dict[str, Check] = {}
     state = _state_of(tool)
     if state is not None and table.find(state.word) in fields:
@@ -228,7 +227,25 @@ def _transition(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint
                 message=f"the {table.noun} has {column} {value!r} already",
             )
     lookups, more = named_rows(tool, table, tables, tuple(picked.inputs))
-    return change(tool, picked, fields, lookups, {**checks, **more}, tables), said
+    moved = change(tool, picked, fields, lookups, {**checks, **more}, tables)
+    return with_one_current(moved, table), said
+
+
+def with_one_current(tool: ToolBlueprint, table: Table) -> ToolBlueprint:
+    """Return a move by which a row becomes the current one, and no other is that any more."""
+    effect = tool.effects.get("set")
+    is_one = effect is not None and effect.target == "found"
+    if effect is None or not is_one or effect.fields.get(CURRENT) is not True:
+        return tool
+    key = table.key
+    is_other = {"@ne": [f"$item.{key}", f"$found.{key}"]}
+    others = Effect(
+        action="update",
+        table=table.noun,
+        where={"@and": [{"@eq": [f"$item.{CURRENT}", True]}, is_other]},
+        fields=FrozenDict({CURRENT: False}),
+    )
+    return tool.model_copy(update={"effects": FrozenDict({**tool.effects, "others": others})})
 
 
 def _says_its_own(tool: Tool, table: Table) -> bool:
@@ -242,7 +259,7 @@ def _holds(body: FieldBlueprint, value: Any) -> bool:
     return body.type is FieldType.STRING and (body.enum is None or value in body.enum)
 
 
-def _given(tool: Tool, table: Table, skip: tuple[Input, ...]) -> dict[str, Any]:
+def given(tool: Tool, table: Table, skip: tuple[Input, ...]) -> dict[str, Any]:
     """Return column -> expression of the inputs that a change stores besides."""
     fields: dict[str, Any] = {}
     for item in tool.data:
@@ -255,16 +272,16 @@ def _given(tool: Tool, table: Table, skip: tuple[Input, ...]) -> dict[str, Any]:
     return fields
 
 
-def _parent_of(tool: Tool, table: Table, tables: Tables) -> Table | None:
+def parent_of(tool: Tool, table: Table, tables: Tables) -> Table | None:
     noun = tool.reading.parent
     return tables.get(noun) if noun and noun != table.noun else None
 
 
 def _append(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
-    parent = _parent_of(tool, table, tables)
+    parent = parent_of(tool, table, tables)
     if parent is None:
         return _append_to_row(tool, table, tables)
-    ids = [item for item in own_identifiers(tool) if not _is_childs(item, table, parent)]
+    ids = [item for item in own_identifiers(tool) if not is_childs(item, table, parent)]
     picked = pick(parent, ids)
     column = list_of(parent, table)
     values = [item for item in tool.data if item not in picked.inputs]
@@ -288,11 +305,12 @@ def _append(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
     each: Any = None
     if batch is not None:
         column = element_column(batch, table)
-        if column is None and not batch.param.item_properties:
+        items = item_inputs(batch)
+        if column is None and not items:
             raise Unclear(f"nothing says what each of {batch.param.name!r} holds")
         inner = {
-            found: f"$element.{name}"
-            for name, param in batch.param.item_properties.items()
+            found: element_value(batch, name)
+            for name, param in items.items()
             if (found := table.find(param.word)) is not None
         }
         fields.pop(batch.word, None)
@@ -311,7 +329,12 @@ def _append(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
         checks |= has_name(tool, table)
     if table.kind is KeyKind.NATURAL:
         fields = {name: next_name(table, name) for name in table.names} | fields
-    fields = {**stamps(table, is_new=True), **fields, link: key_expression(parent, "$parent")}
+    fields = {
+        **born(tool, table),
+        **stamps(table, is_new=True),
+        **fields,
+        link: key_expression(parent, "$parent"),
+    }
     make = Effect(action="create", table=table.noun, each=each, fields=FrozenDict(fields))
     make = upserted(make, tool, table, tool.data)
     shown = {table.noun: shown_row(table, "$make")}
@@ -344,7 +367,7 @@ def _append_to_list(
     return blueprint, f"{item.param.name!r} is added to {column!r} of the {picked.table.noun}"
 
 
-def _is_childs(item: Input, table: Table, parent: Table) -> bool:
+def is_childs(item: Input, table: Table, parent: Table) -> bool:
     return refers_to(item, table.noun) and not refers_to(item, parent.noun)
 
 
@@ -395,90 +418,3 @@ def _append_to_row(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBluepr
         raise Unclear(f"nothing that it takes can be added to {article(table.noun)}")
     said = f"{', '.join(sorted(fields))} of the {table.noun} grow"
     return change(tool, picked, fields, {}, {}, tables), said
-
-
-def _take_away_many(
-    tool: Tool, batch: Input, table: Table, tables: Tables
-) -> tuple[ToolBlueprint, str]:
-    """Each element of a list describes a row that is to go; what is not there stays away."""
-    parts = {name: table.find(param.word) for name, param in item_inputs(batch).items()}
-    known = {name: column for name, column in parts.items() if column is not None}
-    if not known or any(param.type == "array" for param in item_inputs(batch).values()):
-        raise Unclear(f"no part of {batch.param.name!r} says which {table.noun}")
-    same = {"@and": [{"@eq": [f"$element.{n}", f"$item.{c}"]} for n, c in sorted(known.items())]}
-    where = {"@not": {"@is_null": {"@find": [batch.ref, same]}}}
-    count = {"@count": {"table": table.noun, "where": where}}
-    gone = Effect(action="delete", table=table.noun, where=where)
-    content = Content(table=table, plain={"removed": count}, message=f"{table.noun} removed")
-    blueprint = finished(tool, table, {}, {}, {"gone": gone}, content, tables)
-    return blueprint, f"every {table.noun} that {batch.param.name!r} describes is taken away"
-
-
-def _detach(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
-    batch = tool.first(Role.BATCH)
-    if batch is not None and item_inputs(batch):
-        return _take_away_many(tool, batch, table, tables)
-    parent = _parent_of(tool, table, tables)
-    inputs = [item for item in tool.data if item.role is not Role.BATCH]
-    column = list_of(parent, table) if parent is not None else None
-    if parent is not None and column is not None:
-        ids = [item for item in inputs if not _is_childs(item, table, parent)]
-        named = pick(parent, ids)
-        values = [item for item in inputs if item not in named.inputs]
-        if len(values) == 1 and not values[0].is_list:
-            fields = {column: {"@without": [f"$item.{column}", values[0].ref]}}
-            blueprint = change(tool, named, fields, {}, {}, tables)
-            return blueprint, f"{values[0].param.name!r} is taken out of {column!r}"
-    of_parent = pick(parent, inputs) if parent is not None else None
-    skip = of_parent.inputs if of_parent is not None else []
-    own = pick(table, [item for item in inputs if item not in skip])
-    if not own.conditions:
-        raise Unclear(f"no argument says which {table.noun} is taken away")
-    lookups: dict[str, Lookup] = {}
-    where = own.where
-    link = parent_link(table, parent) if parent is not None else None
-    if parent is not None and of_parent is not None and of_parent.conditions and link is not None:
-        if of_parent.is_many:
-            raise Unclear(f"it names several {parent.noun} rows")
-        lookups["parent"] = of_parent.lookup()
-        where = {"@and": [{"@eq": [f"$item.{link}", key_expression(parent, "$parent")]}, where]}
-    count = {"@count": {"table": table.noun, "where": where}}
-    checks = {
-        "is_there": Check(
-            holds={"@gt": [count, 0]},
-            code=ErrorCode.NOT_FOUND,
-            message=f"there is no such {table.noun}",
-        )
-    }
-    gone = Effect(action="delete", table=table.noun, where=where)
-    content = Content(table=table, plain={"removed": count}, message=f"{table.noun} removed")
-    blueprint = finished(tool, table, lookups, checks, {"gone": gone}, content, tables)
-    return blueprint, f"the {table.noun} is taken away"
-
-
-def _link(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
-    """A row is related to another by the column that names it."""
-    parent = _parent_of(tool, table, tables)
-    picked = Picked(table=table)
-    ids = tool.of(Role.IDENTIFIER)
-    own = [item for item in ids if refers_to(item, table.noun) or item.word in ("id", "uuid")]
-    picked = pick(table, own or ids[:1])
-    skip = tuple(picked.inputs)
-    fields = _given(tool, table, skip)
-    lookups, checks = named_rows(tool, table, tables, skip)
-    link = parent_link(table, parent) if parent is not None else None
-    if parent is not None and link is not None and link not in fields:
-        others = [item for item in tool.data if item not in skip]
-        of_parent = pick(parent, others)
-        if of_parent.conditions and not of_parent.is_many:
-            lookups["parent"] = of_parent.lookup()
-            fields[link] = key_expression(parent, "$parent")
-    for item in tool.data:
-        column = table.find(item.word)
-        is_new = item not in skip and column is not None and column not in fields
-        if is_new and column in stored(tool, table, skip) and column != table.key:
-            fields[column] = item.ref
-    if not fields:
-        raise Unclear(f"nothing says what {article(table.noun)} is related to")
-    said = f"{', '.join(sorted(fields))} of the {table.noun} name another row"
-    return change(tool, picked, fields, lookups, checks, tables), said

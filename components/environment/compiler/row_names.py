@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from components.environment.compiler.inputs import Input, Tool
+from components.environment.compiler.inputs import Input, Tool, element_value, item_inputs
 from components.environment.compiler.renames import is_copy
 from components.environment.compiler.rows import Picked, column_of, fits, pick
 from components.environment.compiler.table import RENAMES, KeyKind, Table
-from components.environment.names import snake
+from components.environment.names import is_id_of, snake
 from components.environment.reading.records import Role
 from components.records.blueprint import Check, FieldType
 from components.records.calls import ErrorCode
@@ -36,6 +36,40 @@ def origin_of(tool: Tool, table: Table) -> Picked | None:
 def is_copied(name: str, table: Table) -> bool:
     """True for a column that a copy takes over."""
     return name not in table.names and not table.columns[name].body.generated
+
+
+def names_rows(batch: Input, table: Table) -> str | None:
+    """Return the path in an element of a list by which it names a row that is there; None where
+    the elements are new rows.
+    """
+    if table.kind not in (KeyKind.GENERATED, KeyKind.COUNTED):
+        return None
+    return next(
+        (
+            name
+            for name, param in item_inputs(batch).items()
+            if is_id_of(param.word, table.noun) and table.find(param.word) == table.names[0]
+        ),
+        None,
+    )
+
+
+def origin_of_element(batch: Input, own: str, table: Table) -> Any:
+    """Return the expression of the row that an element of a list names."""
+    row = {"table": table.noun, "equals": element_value(batch, own)}
+    return {"@row": row if table.key == table.names[0] else {**row, "field": table.names[0]}}
+
+
+def are_there(batch: Input, own: str, table: Table) -> dict[str, Check]:
+    """Every element of a list must name a row."""
+    missing = {"@find": [batch.ref, {"@is_null": origin_of_element(batch, own, table)}]}
+    return {
+        "are_there": Check(
+            holds={"@is_null": missing},
+            code=ErrorCode.NOT_FOUND,
+            message=f"one of {batch.param.name} names no {table.noun}",
+        )
+    }
 
 
 def titles_of(item: Input, table: Table, column: str) -> tuple[str, ...]:

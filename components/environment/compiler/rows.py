@@ -14,7 +14,14 @@ from typing import Any
 from components.environment.compiler.inputs import Input, Tool, item_inputs
 from components.environment.compiler.links import parent_link
 from components.environment.compiler.observed import observed_text, said_back
-from components.environment.compiler.table import ROW_KEY, Table, Tables, Unclear, add_param
+from components.environment.compiler.table import (
+    CURRENT,
+    ROW_KEY,
+    Table,
+    Tables,
+    Unclear,
+    add_param,
+)
 from components.environment.names import is_id_of, plural, singular, snake
 from components.environment.params import (
     Param,
@@ -111,7 +118,9 @@ class Picked:
         """
         if not self.conditions:
             if self.table.is_single or self.may_be_the_first:
-                return Lookup(table=self.table.noun, where=FrozenDict({"the_one": True}))
+                return Lookup(
+                    table=self.table.noun, where=FrozenDict({"the_one": is_the_one(self.table)})
+                )
             raise Unclear(f"no argument says which {self.table.noun}")
         if len(self.conditions) == 1 and self.inputs[0].is_always_given:
             (item,) = self.inputs
@@ -128,6 +137,17 @@ class Picked:
             for item, condition in zip(self.inputs, self.conditions.values(), strict=True)
         ]
         return parts[0] if len(parts) == 1 else {"@and": parts}
+
+
+def is_the_one(table: Table) -> Any:
+    """Return the condition of the row that is meant where nothing names one: the current one where
+    tools say which that is, otherwise the first.
+    """
+    if CURRENT not in table.columns:
+        return True
+    marked = {"@eq": [f"$item.{CURRENT}", True]}
+    count = {"@count": {"table": table.noun, "where": marked}}
+    return {"@or": [marked, {"@eq": [count, 0]}]}
 
 
 def pick(table: Table, inputs: Iterable[Input]) -> Picked:

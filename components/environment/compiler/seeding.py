@@ -16,7 +16,7 @@ from components.environment.archetypes.rows import row_values
 from components.environment.archetypes.table_shape import TableShape
 from components.environment.compiler.cells import filled
 from components.environment.compiler.columns import meaning_in, title_column
-from components.environment.compiler.table import ROW_KEY, Column, KeyKind, Table, Tables
+from components.environment.compiler.table import CURRENT, ROW_KEY, Column, KeyKind, Table, Tables
 from components.environment.compiler.trees import laid_out
 from components.environment.entities import new_id
 from components.environment.examples import like
@@ -325,6 +325,10 @@ def _before(value: Any, column: Column) -> Any:
 def _fixed(value: Any, table: Table, name: str, index: int) -> Any:
     """Return a value with what only the table knows: counted keys, a default that names a row."""
     column = table.columns[name]
+    if column.is_rest:
+        return None
+    if name == CURRENT and column.source.startswith("moved by"):
+        return index == 1  # there is one, and another can become it
     if name == table.names[0] and table.kind is KeyKind.COUNTED:
         return index + 1
     default = column.schema.get("default")

@@ -28,6 +28,8 @@ from components.records.frozen import FrozenDict
 
 ROW_KEY = "row_key"
 """Key of tables whose rows are named by something else; no answer shows it."""
+CURRENT = "is_current"
+"""Column of tables one row of which tools make the current one."""
 NAMES_ITS_ROW = frozenset({Operation.GET, Operation.UPDATE, Operation.DELETE, Operation.TRANSITION})
 ON_PARENT = frozenset({Operation.APPEND, Operation.DETACH, Operation.LINK})
 TYPES = {
@@ -86,6 +88,8 @@ class Column:
     """Reads must be told its value and no write sets it: rows that lack it are shown as well."""
     is_held: bool = False
     """Every row of the seed holds a value, as such records do; a new row may lack it."""
+    is_rest: bool = False
+    """Holds what callers name beside the other columns: the seed's rows hold nothing there."""
     examples: tuple[str | int | float, ...] = ()
     """Values that its parameter is said to take."""
 

@@ -11,7 +11,14 @@ from collections.abc import Iterable
 
 from components.environment.archetypes.context import in_context
 from components.environment.compiler.asks import says_how
-from components.environment.compiler.inputs import Input, Tool, item_inputs, style_of, styled
+from components.environment.compiler.inputs import (
+    Input,
+    Tool,
+    item_inputs,
+    style_of,
+    styled,
+    words_of,
+)
 from components.environment.compiler.keys import settle_key
 from components.environment.compiler.links import settle_links
 from components.environment.compiler.table import (
@@ -54,9 +61,16 @@ def find_tables(tools: Iterable[Tool], spoken: frozenset[str] = frozenset()) -> 
         noun, parent = tool.reading.entity, tool.reading.parent
         if noun and tool.reading.operation is Operation.APPEND and parent and parent != noun:
             tables[noun].parent = parent
+    wrapping = {
+        (tool.reading.entity, item.path[0])
+        for tool in everyone
+        for item in tool.inputs
+        if len(item.path) > 1
+    }
     for tool in sorted(everyone, key=_makers_first):
         if tool.reading.entity:
-            _add_columns(tool, tables)
+            own = [i for i in tool.data if (tool.reading.entity, i.param.name) not in wrapping]
+            _add_columns(tool, own, tables)
     for tool in everyone:
         noun = tool.reading.entity
         if noun and tool.reading.operation is Operation.LINK and tool.first(Role.BATCH):
@@ -94,7 +108,8 @@ def _makers_first(tool: Tool) -> tuple[int, str]:
     return order.get(tool.reading.operation, 3), tool.name
 
 
-def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
+def _add_columns(tool: Tool, inputs: list[Input], tables: dict[str, Table]) -> None:
+    """Add the columns that a tool speaks of (`inputs`: without the objects that hold columns)."""
     table = tables[tool.reading.entity or ""]
     operation = tool.reading.operation
     is_write = operation not in (Operation.GET, Operation.LIST, Operation.SEARCH)
@@ -102,7 +117,7 @@ def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
     if is_write and batch is not None:
         for name, param in item_inputs(batch).items():
             if table.find(param.word) is None:
-                add_param(table, name, param, f"stored by {tool.name}")
+                add_param(table, name.rpartition(".")[2], param, f"stored by {tool.name}")
         if (
             not item_inputs(batch)
             and batch.kind == "object"
@@ -120,10 +135,12 @@ def _add_columns(tool: Tool, tables: dict[str, Table]) -> None:
         return
     if operation is Operation.DELETE:
         return
-    for item in tool.data:
+    for item in inputs:
         if item.role is Role.BATCH or (item.role in (Role.QUERY, Role.CHANGES) and not is_write):
             continue
         if item.role in (Role.FROM, Role.TO) and not is_write:
+            continue
+        if not is_write and item.word in words_of("elements") and item.param.item_properties:
             continue
         picks = item.role is Role.IDENTIFIER and operation is not Operation.CREATE
         if picks and (operation not in ON_PARENT or subject(tool) == table.noun):

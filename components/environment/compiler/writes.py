@@ -8,15 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.environment.compiler.inputs import NO_DATA, Input, Tool, item_inputs
+from components.environment.compiler.columns import meaning_in
+from components.environment.compiler.inputs import (
+    NO_DATA,
+    Input,
+    Tool,
+    element_value,
+    item_inputs,
+    words_of,
+)
 from components.environment.compiler.links import parent_link
+from components.environment.compiler.renames import is_copy
 from components.environment.compiler.row_names import (
+    are_there,
     has_name,
     is_copied,
     is_free,
     is_new,
+    names_rows,
     next_name,
     origin_of,
+    origin_of_element,
     titles_of,
 )
 from components.environment.compiler.rows import (
@@ -75,10 +87,11 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     fields = stored(tool, table, skip)
     if batch is not None and items:
         fields |= {
-            column: f"$element.{name}"
+            column: element_value(batch, name)
             for name, param in items.items()
             if (column := _column_of_param(param, table)) is not None
         }
+        fields |= _copied_each(tool, batch, table, fields)
     elif batch is not None:
         column = element_column(batch, table)
         if column is None:
@@ -90,6 +103,8 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     lookups, checks = named_rows(tool, table, tables, skip)
     if batch is None:
         checks |= is_new(tool, table, skip) | has_name(tool, table)
+    else:
+        checks |= is_told(batch) | _copies_are_there(tool, batch, table)
     if origin is not None:
         lookups["origin"] = origin.lookup()
         copied = {name: f"$origin.{name}" for name in table.columns if is_copied(name, table)}
@@ -100,7 +115,7 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
             if column in fields
         }
         fields = copied | fields | kept
-    fields = {**stamps(table, is_new=True), **fields}
+    fields = {**born(tool, table), **stamps(table, is_new=True), **fields}
     if batch is None and table.tree and (path := fields.get(table.names[0])) is not None:
         checks |= place_check(tool, table)
         fields = {name: {how: path} for name, how in called_by_path(table).items()} | fields
@@ -137,6 +152,39 @@ def create(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str
     return blueprint, said if make.on_conflict == "refuse" else f"{said}; {told_of(make)}"
 
 
+def _copied_each(
+    tool: Tool, batch: Input, table: Table, fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what each row of a list of copies takes over from the row that its element names."""
+    own = names_rows(batch, table)
+    if own is None or not is_copy(tool):
+        return {}
+    origin = origin_of_element(batch, own, table)
+    held = {name: {"@field": [origin, name]} for name in table.columns if is_copied(name, table)}
+    kept = {
+        name: {"@coalesce": [fields[name], value]} for name, value in held.items() if name in fields
+    }
+    return {**held, **kept, table.names[0]: None}
+
+
+def _copies_are_there(tool: Tool, batch: Input, table: Table) -> dict[str, Check]:
+    own = names_rows(batch, table)
+    return are_there(batch, own, table) if own is not None and is_copy(tool) else {}
+
+
+def is_told(batch: Input) -> dict[str, Check]:
+    """What a tool acts on each element of must be given, where its schema leaves that open."""
+    if batch.is_always_given:
+        return {}
+    return {
+        "is_told": Check(
+            holds={"@not": {"@is_null": batch.ref}},
+            code=ErrorCode.INVALID_ARGUMENTS,
+            message=f"{batch.param.name} must be given",
+        )
+    }
+
+
 def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, Any]:
     """Return column -> expression of what a tool's inputs store in a new row."""
     found: dict[str, Any] = {}
@@ -147,9 +195,9 @@ def stored(tool: Tool, table: Table, skip: tuple[Input, ...] = ()) -> dict[str, 
         if column is None or not _stores(item, table, column):
             continue
         default = table.columns[column].body.default
-        value: Any = item.ref
+        value: Any = item.stored
         if not item.is_always_given and default is not None:
-            value = {"@coalesce": [item.ref, default]}
+            value = {"@coalesce": [value, default]}
         found[column] = value
         found |= dict.fromkeys(titles_of(item, table, column), value)
     return found
@@ -206,6 +254,23 @@ def stamps(table: Table, *, is_new: bool) -> dict[str, Any]:
     }
 
 
+def born(tool: Tool, table: Table) -> dict[str, Any]:
+    """Return the times at which a new row became what it is: when it was sent, by a tool that
+    sends; when it was posted, granted or placed.
+    """
+    names = set(words_of("born"))
+    if not words_of("sends").isdisjoint(tokens(tool.name)):
+        names.add("sent_at")
+    return {
+        name: "$now"
+        for name, column in sorted(table.columns.items())
+        if snake(name) in names
+        and name not in (*table.names, *table.links)
+        and column.body.type in (FieldType.TIMESTAMP, FieldType.STRING)
+        and meaning_in(column).startswith("time")
+    }
+
+
 def named_rows(
     tool: Tool, table: Table, tables: Tables, skip: tuple[Input, ...] = ()
 ) -> tuple[dict[str, Lookup], dict[str, Check]]:
@@ -237,7 +302,7 @@ def named_rows(
 def _update(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
     batch = tool.first(Role.BATCH)
     if batch is not None:
-        return _update_many(tool, batch, table, tables)
+        return update_many(tool, batch, table, tables)
     picked = pick(table, own_identifiers(tool))
     skip = tuple(picked.inputs)
     fields: dict[str, Any] = {}
@@ -257,7 +322,7 @@ def _update(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
     return change(tool, picked, fields, lookups, checks, tables), said
 
 
-def _update_many(
+def update_many(
     tool: Tool, batch: Input, table: Table, tables: Tables
 ) -> tuple[ToolBlueprint, str]:
     """Each element of a list names a row and holds its new values."""
@@ -267,6 +332,8 @@ def _update_many(
     )
     if own is None:
         raise Unclear(f"no part of {batch.param.name!r} says which {table.noun}")
+    named = names_rows(batch, table)
+    checks = is_told(batch) | ({} if named is None else are_there(batch, named, table))
     key = f"$item.{table.names[0]}"
     element = {"@find": [batch.ref, {"@eq": [f"$element.{own}", key]}]}
     fields: dict[str, Any] = {}
@@ -275,22 +342,22 @@ def _update_many(
         if column is None or column in (table.key, table.names[0]):
             continue
         held = f"$item.{column}"
-        new = {"@field": [element, name]}
+        new = element_value(batch, name, element)
         is_changes = param.type == "object" and table.columns[column].body.type is FieldType.OBJECT
         fields[column] = {"@merge": [held, new]} if is_changes else {"@coalesce": [new, held]}
     if not fields:
         raise Unclear(f"no part of {batch.param.name!r} can be a new value of a {table.noun}")
-    named = {"@each": [batch.ref, f"$element.{own}"]}
+    all_named = {"@each": [batch.ref, f"$element.{own}"]}
     effect = Effect(
         action="update",
         table=table.noun,
-        where={"@in": [key, named]},
+        where={"@in": [key, all_named]},
         fields=FrozenDict({**stamps(table, is_new=False), **fields}),
     )
     content = Content(
         table=table, plain={plural(table.noun): shown_rows(table, "$set")}, rows="$set"
     )
-    blueprint = finished(tool, table, {}, {}, {"set": effect}, content, tables)
+    blueprint = finished(tool, table, {}, checks, {"set": effect}, content, tables)
     return blueprint, f"each of {batch.param.name!r} names a {table.noun} and its new values"
 
 
@@ -300,8 +367,9 @@ def new_value(item: Input, column: Column) -> Any:
     A null default stands for `not given`, like a missing argument. An object of changes leaves
     alone what it does not name.
     """
-    own, value = f"$item.{column.name}", item.ref
-    if item.role is Role.CHANGES and column.body.type is FieldType.OBJECT:
+    own, value = f"$item.{column.name}", item.stored
+    is_changes = item.role is Role.CHANGES or bool(item.parts)
+    if is_changes and column.body.type is FieldType.OBJECT:
         return {"@merge": [own, value]}
     if item.is_always_given:
         return value

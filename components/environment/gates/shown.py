@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from components.environment.gates.promises import words
 from components.environment.names import is_id_of, singular, snake, strip_noun, tokens
 from components.environment.values import same
-from components.records.frozen import JsonObject
+from components.records.calls import RowChange
+from components.records.frozen import FrozenDict, JsonObject
 
 _RENAMES = ("new_", "updated_", "target_", "to_")
 
@@ -90,6 +92,44 @@ def given_values(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield name, value
         if isinstance(value, Mapping):
             yield from value.items()
+
+
+def names_within(value: Any) -> Iterator[str]:
+    """Yield the names of all fields of a value, at any depth."""
+    if isinstance(value, Mapping):
+        yield from value
+        for item in value.values():
+            yield from names_within(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from names_within(item)
+
+
+def spread(arguments: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of every argument; of an object that is called by what it does, not by
+    what it is (`changes`, `data`), what it names of a row's fields, and then what is left of it.
+    """
+    fields = frozenset(names)
+    for name, value in arguments.items():
+        inner = value if isinstance(value, Mapping) else {}
+        held = {n: v for n, v in inner.items() if n in fields and n not in arguments}
+        is_spread = bool(held) and snake(name) in words("payloads")
+        if is_spread:
+            yield from held.items()
+        left = {n: v for n, v in inner.items() if n not in held}
+        if not is_spread or left:
+            yield name, FrozenDict(left) if is_spread else value
+
+
+def steps_back(change: RowChange) -> bool:
+    """True for a row that is only the current one no more, as another has become it."""
+    before, after = change.before or FrozenDict(), change.after or FrozenDict()
+    changed = [name for name in after if not same(after[name], before.get(name))]
+    return (
+        [snake(name) for name in changed if after[name] is False]
+        == ["is_current"]
+        == [snake(name) for name in changed]
+    )
 
 
 def fits_filter(held: Any, wanted: Any) -> bool:

@@ -36,6 +36,8 @@ def judge_subjects(
         if promise.family in (Family.ADD, Family.REMOVE):  # a list of the record may hold it
             columns = {name for table in tables for name in prober.shape(table)[1]}
             is_other = is_other and promise.head not in {_names(name)[-1] for name in columns}
+            texts = words("texts")  # a text that is added to is its record's
+            is_other &= texts.isdisjoint(promise.named) or texts.isdisjoint(columns)
         is_on_cells = not words("cells").isdisjoint(promise.named)
         if is_on_cells and any(_names(table)[-1] in words("sheets") for table in tables):
             continue  # cells have no record of their own: their sheet holds them

@@ -13,7 +13,7 @@ import orjson
 
 from components.environment.gates.probe import MAX_ROWS, Prober
 from components.environment.gates.promises import samples, samples_of, statements, words
-from components.environment.names import singular, snake, tokens
+from components.environment.names import is_id_of, singular, snake, tokens
 from components.environment.seeds.sample_values import SchemaSampler
 from components.records.frozen import JsonObject, freeze, texts_in
 from components.records.spec import ToolSpec
@@ -156,6 +156,8 @@ class Variants:
             objects = self._objects(schema["items"] if is_list else schema, inner, spoken)
             if objects:
                 return [[item] for item in objects] if is_list else objects
+        elif _is_object(schema) and word in words("payloads"):
+            found = self._fields(spoken)
         for table in self._prober.tables:
             rows = self._prober.some_rows(table)[:4]
             key, fields = self._prober.shape(table)
@@ -189,14 +191,34 @@ class Variants:
         for table in self._prober.tables:
             rows = self._prober.some_rows(table)[:4]
             key, fields = self._prober.shape(table)
-            names = [name for name in sorted(inner & fields) if snake(name) in (key, "id")]
+            names = {name: name for name in sorted(inner & fields) if snake(name) in (key, "id")}
+            called = [
+                n for n in sorted(inner - fields) if "_" in snake(n) and is_id_of(snake(n), table)
+            ]
+            names = names or dict.fromkeys(called[:1], "id" if "id" in fields else key)
             if inner <= fields:
                 whole = whole or [{name: row[name] for name in sorted(inner)} for row in rows]
-            for row in rows if names and set(table.split("_")) & spoken else ():
+            is_spoken_of = bool(called) or bool(set(table.split("_")) & spoken)
+            for row in rows if names and is_spoken_of else ():
                 drawn = self._sampler.value(schema, optional=True)
                 if isinstance(drawn, dict):
-                    found.append({**drawn, **{name: row[name] for name in names if name in row}})
+                    own = {name: row[held] for name, held in names.items() if held in row}
+                    found.append({**drawn, **own})
         return [*found, *whole]
+
+    def _fields(self, spoken: set[str]) -> list[Any]:
+        """New values for the fields of rows that the tool speaks of, one field each and several."""
+        found: list[Any] = []
+        for table in self._prober.tables:
+            rows = self._prober.some_rows(table)[-2:]
+            key, _ = self._prober.shape(table)
+            if set(table.split("_")) & spoken:
+                found += [
+                    {n: v for n, v in row.items() if isinstance(v, str) and n not in (key, "id")}
+                    for row in rows
+                ]
+        alone = [{name: item[name]} for item in found[:1] for name in list(item)[:3]]
+        return [*alone, *found]
 
     def _spoken_words(self) -> list[str]:
         """Words that stand in rows, so that a search finds something."""
@@ -250,6 +272,10 @@ def _with_samples(value: Any) -> Any:
 
 def _is_grid(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[-1], tuple)
+
+
+def _is_object(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type") == "object"
 
 
 def _properties(schema: Any) -> set[str]:

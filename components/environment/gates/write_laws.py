@@ -19,6 +19,8 @@ from components.environment.gates.shown import (
     row_shown,
     shared,
     shown_objects,
+    spread,
+    steps_back,
 )
 from components.environment.names import is_id_of, snake, tokens
 from components.environment.values import same
@@ -162,7 +164,7 @@ class WriteLaws:
             for binding in bindings_of(self._blueprint, self._tool)
             for pair in binding.pairs
         }
-        for name, value in arguments.items():
+        for name, value in spread(arguments, set(row) - self._made()):
             word, parts = snake(name), tokens(name)
             is_id = bool(parts) and parts[-1] in words("key_ends")
             is_named = is_id and self._tool.operation is Operation.APPEND
@@ -173,6 +175,11 @@ class WriteLaws:
                 yield column, value
             elif isinstance(value, Mapping):
                 yield from ((n, v) for n, v in value.items() if n in row and v is not None)
+
+    def _made(self) -> set[str]:
+        """Return the columns that the service fills itself."""
+        fields = self._blueprint.entities[self._columns.table].fields
+        return {name for name, body in fields.items() if body.generated}
 
     def _column_takes(self, column: str, value: Any) -> bool:
         """True where a value is of a column's type."""
@@ -193,19 +200,21 @@ class WriteLaws:
     def _only_named_rows(self, arguments: JsonObject, own: list[RowChange]) -> None:
         """Rows that change or go are those that the arguments name."""
         table = self._columns.table
-        hit = [c for c in own if c.before is not None and c.table == table]
+        hit = [c for c in own if c.before is not None and c.table == table and not steps_back(c)]
         lists = any(isinstance(item, tuple) for _, item in given_values(arguments))
         if self._tool.operation in _ON_ONE_ROW and len(hit) > 1 and arguments and not lists:
             expected, came = "one row changes", f"{len(hit)} rows changed"
             self._fail("only what is named changes", arguments, expected, came)
         ids = [(n, v) for n, v in given_values(arguments) if self._names_a_row(n, v)]
+        elements = [e for v in arguments.values() if isinstance(v, tuple) for e in v]
+        inner = [v for e in elements if isinstance(e, Mapping) for v in e.values()]
         for change in hit:
             before: JsonObject = change.before or FrozenDict()
             for name, value in ids:
                 column = self._columns.find(name)
                 if column is None or not is_kin(before.get(column), value):
                     continue
-                values = value if isinstance(value, tuple) else (value,)
+                values = (*(value if isinstance(value, tuple) else (value,)), *inner)
                 if not any(same(before[column], item) for item in values):
                     expected = f"only rows with {column} {value!r}"
                     came = f"a row with {column} {before[column]!r}"
