@@ -31,6 +31,7 @@ from components.environment.compiler.moves import (
     is_plain_move,
 )
 from components.environment.compiler.observed import add_observed_columns
+from components.environment.compiler.parents import with_parents
 from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
 from components.environment.compiler.renames import with_names
@@ -93,7 +94,7 @@ def compile_spec(
         tools = {name: tool for name, tool in tools.items() if name not in scene.tools}
         quarantined = {n: item for n, item in quarantined.items() if n not in scene.tools}
     tools = with_names(as_moves(as_makers(settings_as_values(tools))))
-    tools = with_own_words(tools)
+    tools = with_parents(with_own_words(tools))
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     spoken = spoken_words(spec)
