@@ -7,7 +7,7 @@ nothing; an operator that is not known is refused, since a guess would show wron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from components.environment.names import snake
@@ -37,13 +37,21 @@ def meets(row: Any, conditions: Any) -> bool:
 
 def _holds(row: Mapping[str, Any], condition: Mapping[str, Any]) -> bool:
     wanted = snake(str(_first(condition, FIELDS) or ""))
-    own = next((value for name, value in row.items() if snake(name) == wanted), None)
+    own = next((value for name, value in _values(row) if snake(name) == wanted), None)
     said = str(_first(condition, OPERATORS) or "eq")
     compare = _OPERATORS.get(snake(said) or said)
     if compare is None:
         raise ValueError(f"the operator {said!r} is not known")
     value = _first(condition, VALUES)
     return compare(own, value, _first(condition, _HIGHER))
+
+
+def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield a row's fields, then those of the objects that it holds (`properties`)."""
+    yield from row.items()
+    for value in row.values():
+        if isinstance(value, Mapping):
+            yield from value.items()
 
 
 def _by_word(condition: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 
 from components.environment.conditions import meets
 
-ROW = {"name": "Oak desk", "unitPrice": 120, "stage": "won", "closed_at": None}
+ROW = {"name": "Oak desk", "unitPrice": 120, "stage": "won", "closed_at": None,
+       "properties": {"wood": "oak"}}  # fmt: skip
 
 
 def condition(field: str, operator: str, value: Any = None) -> dict[str, Any]:
@@ -29,6 +30,7 @@ def condition(field: str, operator: str, value: Any = None) -> dict[str, Any]:
         ("closed_at", "NOT_HAS_PROPERTY", None, True),
         ("name", "CONTAINS_TOKEN", "oak*", True),
         ("color", "EQ", "red", False),
+        ("wood", "EQ", "oak", True),
     ],
 )
 def test_a_condition_holds_as_its_operator_says(
