@@ -132,3 +132,21 @@ def test_the_title_that_sections_are_asked_by_is_their_pages() -> None:
     assert "page_title" in blueprint.entities["section"].fields
     titles = {row["title"] for row in seed.tables["page"].values()}
     assert {row["page_title"] for row in seed.tables["section"].values()} <= titles | {None}
+
+
+def test_a_language_that_answers_come_in_is_no_field_of_a_row() -> None:
+    how = {"type": "string", "description": "ISO code of the language of the results"}
+    what = {"type": "string", "description": "Programming language of the repository"}
+
+    assert says_how(params_of(language=how)["language"])
+    assert not says_how(params_of(language=what)["language"])
+
+
+def test_two_tables_that_tell_of_one_thing_agree_on_its_title() -> None:
+    paper = tool("get_article", "pmid", description="Get an article.", pmid=TEXT)
+    file = tool("get_pdf", "pmid", description="Get the pdf.", pmid=TEXT)
+
+    _, seed, _ = compile_spec(spec_of(paper, file))
+
+    titles = {row["pmid"]: row["title"] for row in seed.tables["article"].values()}
+    assert {row["pmid"]: row["title"] for row in seed.tables["pdf"].values()} == titles

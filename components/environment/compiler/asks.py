@@ -32,6 +32,8 @@ _BY_NAME = {
     "to": Role.TO,
 }
 _NUMERIC = ("integer", "number")
+_MOST_TEXT = 160
+"""Characters of a parameter's description in which a word decides."""
 _COMPACT = 3
 _MEASURED = ("sha256", "sha1", "md5", "base64", "utf8", "iso8601")
 """Ends of words whose number counts nothing."""
@@ -61,9 +63,11 @@ def _is_said_to_tell_how(param: Param) -> bool:
     """True where the description of a text begins as that of a flag or a bound does (`Include the
     words of each verse`): no row holds such a text.
     """
-    first = next(iter(tokens(param.description[:40])), "")
+    said = tokens(param.description[:_MOST_TEXT])
+    if param.word in words_asked("tongues") and words_asked("said_of_tongues") & set(said):
+        return True
     is_open = param.type == "string" and not param.enum and not param.is_required
-    return is_open and first in words_asked("said_first")
+    return is_open and bool(said) and said[0] in words_asked("said_first")
 
 
 def _holds_objects(param: Param) -> bool:
