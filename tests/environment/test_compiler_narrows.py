@@ -150,3 +150,14 @@ def test_two_tables_that_tell_of_one_thing_agree_on_its_title() -> None:
 
     titles = {row["pmid"]: row["title"] for row in seed.tables["article"].values()}
     assert {row["pmid"]: row["title"] for row in seed.tables["pdf"].values()} == titles
+
+
+def test_what_an_argument_is_said_to_name_is_what_its_rows_are_named_by() -> None:
+    said = {"type": "string", "description": "The name of the category to list members from"}
+    kinds = tool("list_categories", description="List all categories.")
+    members = tool("list_members", "category", description="List members.", category=said)
+
+    _, seed, _ = compile_spec(spec_of(kinds, members))
+
+    names = {row["name"] for row in seed.tables["category"].values()}
+    assert {row["category"] for row in seed.tables["member"].values()} <= names
