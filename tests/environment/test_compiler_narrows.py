@@ -161,3 +161,12 @@ def test_what_an_argument_is_said_to_name_is_what_its_rows_are_named_by() -> Non
 
     names = {row["name"] for row in seed.tables["category"].values()}
     assert {row["category"] for row in seed.tables["member"].values()} <= names
+
+
+def test_a_usual_field_is_not_added_beside_the_column_that_says_it() -> None:
+    rates = tool("list_exchange_rates", "base", description="List exchange rates.", base=TEXT)
+
+    blueprint, _, _ = compile_spec(spec_of(rates))
+
+    assert "base" in blueprint.entities["exchange_rate"].fields
+    assert "base_currency" not in blueprint.entities["exchange_rate"].fields

@@ -141,7 +141,7 @@ class _RowMaker:
                 break
         else:
             if self._is_listed(name, value) and len(taken) > 1:  # none is called `EUR 8`
-                self.is_used_up = True
+                self.is_used_up = name in self._shape.unique
                 return value
             value = self._fit(name, _numbered(value, len(taken) + 1), rng)
         if isinstance(value, (str, int, float)):
