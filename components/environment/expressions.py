@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from components.environment.conditions import meets
 from components.environment.paths import folder_of, is_like, last_part, levels_below
 from components.environment.pure import functions as pure
 from components.environment.simulation import draw_records
@@ -471,6 +472,7 @@ _FIXED: dict[str, Callable[[Any, Any], Any]] = {
     "@matches": matches,
     "@levels_below": levels_below,
     "@is_like": is_like,
+    "@meets": meets,
     "@sub": _arithmetic(operator.sub),
     "@mul": _arithmetic(operator.mul),
     "@append": lambda items, item: (*elements_of("@append", items), item),

@@ -107,6 +107,9 @@ def test_a_name_that_speaks_of_a_state_or_an_order_shows_those_rows() -> None:
     "work",
     [
         tool("decompile_lamp", "name", description="Decompile a lamp.", name=TEXT),
+        tool("export_lamp", "name", description="Export a lamp as a picture.", name=TEXT),
+        tool("lab_estimate_lamp_cost", "name", description="Get the cost.", name=TEXT),
+        tool("is_connected", description="Get whether the client is connected."),
         tool("analyze_pcap", "url", description="Get the analysis of a file.", url=TEXT),
         tool("get_determinants", "rows", description="Get the trace of numbers.",
              rows={"type": "array", "items": {"type": "array", "items": NUMBER}}),

@@ -89,7 +89,8 @@ def _resolve(noun: str) -> tuple[str, Found, str]:
 
 
 def _known(word: str) -> tuple[str, Found, str] | None:
-    for form in (word, f"{word}e", word.replace("_", "")):  # `databas` is what `databases` gives
+    cut = f"{word}e" if len(word) > _MIN_SUFFIX else word  # `databas` is what `databases` gives
+    for form in (word, cut, word.replace("_", "")):
         if form in nouns():
             return form, Found.DIRECT, f"{word!r} is known"
         if form in aliases():

@@ -32,7 +32,7 @@ def row_values(
     """Return the rows of a table as plain JSON; ids are the caller's.
 
     Args:
-        num_rows: how many.
+        num_rows: how many; fewer come where what names a row is of a list of so few words.
         seed: of every choice in this table (`service:noun`).
         cast: the names of the world.
         now: the world's time, `YYYY-MM-DDTHH:MM:SSZ`.
@@ -52,10 +52,13 @@ def row_values(
     own = rng.sample(range(max(USUAL, num_rows)), num_rows)
     columns = spread_columns(shape, meanings, num_rows, rng)
     maker = _RowMaker(shape, meanings, context, columns)
-    return [
-        maker.make(RowDraw(context, random.Random(rng.getrandbits(64)), index, own[index]), rng)
-        for index in range(num_rows)
-    ]
+    rows = []
+    for index in range(num_rows):
+        draw = RowDraw(context, random.Random(rng.getrandbits(64)), index, own[index])
+        row = maker.make(draw, rng)
+        if not maker.is_used_up:
+            rows.append(row)
+    return rows
 
 
 class _RowMaker:
@@ -70,6 +73,7 @@ class _RowMaker:
     ) -> None:
         self._shape, self._meanings, self._columns = shape, meanings, columns
         self._taken: dict[str, set[Any]] = {}
+        self.is_used_up = False
         title = shape.title_field or ""
         names = sorted(shape.fields)
         self._names = [title, *(name for name in names if name != title)] if title else names
@@ -90,6 +94,7 @@ class _RowMaker:
     def make(self, draw: RowDraw, rng: random.Random) -> dict[str, Any]:
         """Return one row."""
         row: dict[str, Any] = {}
+        self.is_used_up = False
         for name in self._names:
             if name in self._columns:
                 row[name] = self._of_column(name, draw.index, rng)
@@ -135,10 +140,18 @@ class _RowMaker:
             if not isinstance(value, (str, int, float)) or value not in taken:
                 break
         else:
+            if self._is_listed(name, value) and len(taken) > 1:  # none is called `EUR 8`
+                self.is_used_up = name in self._shape.unique
+                return value
             value = self._fit(name, _numbered(value, len(taken) + 1), rng)
         if isinstance(value, (str, int, float)):
             taken.add(value)
         return value
+
+    def _is_listed(self, name: str, value: Any) -> bool:
+        """True for one of the few words that a field is ever drawn from."""
+        options = self._meanings[name].options
+        return isinstance(value, str) and value in options
 
     def _moves(self, name: str) -> bool:
         meaning = self._meanings[name]

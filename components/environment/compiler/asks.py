@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
+from components.environment.names import tokens
 from components.environment.params import Param
 from components.environment.reading.features import words_of_roles
 from components.environment.reading.records import Role
@@ -31,11 +32,16 @@ _BY_NAME = {
     "to": Role.TO,
 }
 _NUMERIC = ("integer", "number")
+_MOST_TEXT = 160
+"""Characters of a parameter's description in which a word decides."""
 _COMPACT = 3
+_MEASURED = ("sha256", "sha1", "md5", "base64", "utf8", "iso8601")
+"""Ends of words whose number counts nothing."""
 
 
 @cache
-def _words(kind: str) -> frozenset[str]:
+def words_asked(kind: str) -> frozenset[str]:
+    """Return one list of words of `asks.json`."""
     text = Path(__file__).with_name("asks.json").read_text(encoding="utf-8")
     return frozenset(json.loads(text)[kind].split())
 
@@ -44,13 +50,24 @@ def says_how(param: Param) -> bool:
     """True for what a read is told of its answer rather than of the rows: a flag, an object of
     conditions, or a value that it has anyway when nothing is said. No row is kept for it.
     """
-    if param.word in _words("tells_how"):
+    if param.word in words_asked("tells_how") or _is_said_to_tell_how(param):
         return True
     if param.type in ("object", "") or (param.type == "array" and _holds_objects(param)):
         return True
     if param.type == "boolean":
         return not _is_property(param)
     return param.has_default and param.default not in (None, "", False) and not param.enum
+
+
+def _is_said_to_tell_how(param: Param) -> bool:
+    """True where the description of a text begins as that of a flag or a bound does (`Include the
+    words of each verse`): no row holds such a text.
+    """
+    said = tokens(param.description[:_MOST_TEXT])
+    if param.word in words_asked("tongues") and words_asked("said_of_tongues") & set(said):
+        return True
+    is_open = param.type == "string" and not param.enum and not param.is_required
+    return is_open and bool(said) and said[0] in words_asked("said_first")
 
 
 def _holds_objects(param: Param) -> bool:
@@ -63,8 +80,8 @@ def _is_property(param: Param) -> bool:
     first, last = param.word.partition("_")[0], param.word.rpartition("_")[2]
     if first in ("include", "with", "show", "return", "use", "exclude", "allow", "fetch"):
         return False
-    ends = tuple(_words("property_ends"))
-    is_said = last in _words("is_property") or first in _words("property_starts")
+    ends = tuple(words_asked("property_ends"))
+    is_said = last in words_asked("is_property") or first in words_asked("property_starts")
     return is_said or (last.endswith(ends) and last not in ("detailed", "needed", "feed", "seed"))
 
 
@@ -74,13 +91,13 @@ def tells_how_to_write(param: Param) -> bool:
     """
     first = param.word.partition("_")[0]
     told = words_of_roles("select") | words_of_roles("control") | words_of_roles("format")
-    is_flag = param.type == "boolean" and param.word not in _words("is_property")
+    is_flag = param.type == "boolean" and param.word not in words_asked("is_property")
     return is_flag and (param.word in told or first in ("include", "return", "skip"))
 
 
 def is_nearby(param: Param) -> bool:
     """True for a part of a place that rows are looked for around, not at."""
-    return param.word in _words("nearby") and param.type in (*_NUMERIC, "string")
+    return param.word in words_asked("nearby") and param.type in (*_NUMERIC, "string")
 
 
 def role_by_name(param: Param) -> Role | None:
@@ -115,10 +132,10 @@ def _side(word: str, spoken: Collection[str]) -> Role | None:
     ends = {parts[0], parts[-1]} | ({parts[1]} if parts[0] == "filter" and parts[1:] else set())
     if parts[-1] == "than" and len(parts) > 1:
         ends.add(parts[-2])
-    below, above = ends & _words("below"), ends & _words("above")
+    below, above = ends & words_asked("below"), ends & words_asked("above")
     if len(parts) > 1 and bool(below) != bool(above):
         return Role.FROM if below else Role.TO
-    for pair in sorted(_words("pairs")):
+    for pair in sorted(words_asked("pairs")):
         low, high = pair.split("/")
         for own, other, role in ((low, high, Role.FROM), (high, low, Role.TO)):
             if own in parts and len(parts) > 1:
@@ -133,8 +150,8 @@ def _side(word: str, spoken: Collection[str]) -> Role | None:
 
 def bounded_words(param: Param) -> tuple[str, ...]:
     """Return what a bound is about: the words of its name without those that say that it bounds."""
-    marks = _words("below") | _words("above") | {"filter", "than"}
-    marks |= {word for pair in _words("pairs") for word in pair.split("/")}
+    marks = words_asked("below") | words_asked("above") | {"filter", "than"}
+    marks |= {word for pair in words_asked("pairs") for word in pair.split("/")}
     parts = [part for part in param.word.split("_") if part not in marks]
     if len(parts) == 1 and parts[0] == param.word and parts[0][:_COMPACT] in ("min", "max"):
         parts = [parts[0][_COMPACT:]]
@@ -143,4 +160,17 @@ def bounded_words(param: Param) -> tuple[str, ...]:
 
 def is_kept(words: tuple[str, ...]) -> bool:
     """True for what rows can hold and a bound can be about (`price`; no `length`)."""
-    return bool(words) and words[-1] not in _words("unbounded")
+    return bool(words) and words[-1] not in words_asked("unbounded")
+
+
+def plain_word(param: Param) -> str:
+    """Return the field that a read's argument is about where its name says more than that, or an
+    empty text: `author1` and `author_2` are authors, `title_contains` is a title.
+    """
+    word = param.word
+    first, _, last = word.rpartition("_")
+    if first and last in words_asked("contains"):
+        return first
+    plain = word.rstrip("0123456789").rstrip("_")
+    is_numbered = plain != word and len(plain) > _COMPACT and param.type == "string"
+    return plain if is_numbered and not word.endswith(_MEASURED) else ""

@@ -14,7 +14,7 @@ from components.environment.archetypes.field_senses import sense_of
 from components.environment.archetypes.meanings import Kind, parse_meaning
 from components.environment.archetypes.records import Archetype, FieldShape, Found
 from components.environment.archetypes.told_forms import told_forms
-from components.environment.compiler.inputs import style_of, styled
+from components.environment.compiler.inputs import style_of, styled, words_of
 from components.environment.compiler.table import Column, Table, Tables
 from components.environment.names import snake
 from components.records.blueprint import FieldBlueprint, FieldType
@@ -50,6 +50,9 @@ def add_archetype_columns(table: Table, tables: Tables, spoken: frozenset[str]) 
             _mean(table.columns[name], shape)
         if table.find(name) is not None or (is_title and has_title):
             continue
+        if (same := _same_column(name, shape, table)) is not None:
+            _mean(same, shape)
+            continue
         if shape.meaning in meanings and not shape.meaning.startswith("count"):
             continue
         _add(table, styled(name, style), shape, usual)
@@ -58,6 +61,20 @@ def add_archetype_columns(table: Table, tables: Tables, spoken: frozenset[str]) 
         is_kept = target is not None and target is not table
         if is_kept and name not in usual.fields and noun not in table.links.values():
             _add_link(table, styled(f"{name}_id", style), tables[noun])
+
+
+def _same_column(name: str, shape: FieldShape, table: Table) -> Column | None:
+    """Return the column that says what a usual field would say again: `base` beside
+    `base_currency`, `no` beside `number`.
+    """
+    first, _, last = name.rpartition("_")
+    alike = {first} if last in words_of("same_tails") else set()
+    alike |= {f"{name}_{tail}" for tail in words_of("same_tails")}
+    alike |= words_of("numbers") if name in words_of("numbers") else set()
+    for own, column in sorted(table.columns.items()):
+        if snake(own) in alike - {""} and column.body.type is shape.type:
+            return column
+    return None
 
 
 def _sense(column: Column, spoken: frozenset[str]) -> FieldShape | None:

@@ -32,6 +32,7 @@ from components.environment.compiler.moves import (
 )
 from components.environment.compiler.named_moves import as_named
 from components.environment.compiler.observed import add_observed_columns
+from components.environment.compiler.parents import with_parents
 from components.environment.compiler.payloads import fitting, settle_rests, with_fields
 from components.environment.compiler.places import settle_places
 from components.environment.compiler.reads import compile_read
@@ -102,7 +103,7 @@ def compile_spec(
     tools = as_parts(tools, spoken)
     tools = as_named(tools)
     tools = with_names(as_moves(as_makers(settings_as_values(tools))))
-    tools = with_own_words(tools)
+    tools = with_parents(with_own_words(tools))
     tools = {name: told_by_output(tool, tools) for name, tool in tools.items()}
     stores = [tool for tool in tools.values() if tool.reading.operation is not Operation.COMPUTE]
     tables = find_tables(stores, spoken)

@@ -14,7 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from components.environment.compiler.asks import bounds, is_nearby, role_by_name, tells_how_to_write
+from components.environment.compiler.asks import (
+    bounds,
+    is_nearby,
+    plain_word,
+    role_by_name,
+    tells_how_to_write,
+    words_asked,
+)
 from components.environment.names import is_id_of, plural, snake, tokens
 from components.environment.params import (
     Param,
@@ -226,7 +233,8 @@ def _inputs(
             yield from _parts(param, reading, {other.word for other in params.values()})
         elif is_storable(name):
             role = _asked(param, role, bounded, reading)
-            yield Input(param=param, role=role, path=(name,), called=_plain(param.word))
+            called = _plain(param.word) or (plain_word(param) if is_read else "")
+            yield Input(param=param, role=role, path=(name,), called=called)
 
 
 def holds_fields(param: Param, reading: ToolReading) -> bool:
@@ -279,10 +287,14 @@ def _asked(param: Param, role: Role, bounded: Mapping[str, Role], reading: ToolR
     may_bound = is_several or not param.is_required
     if param.name in bounded and may_bound and role in (Role.VALUE, Role.REFERENCE, Role.PARENT):
         return bounded[param.name]
+    if role is Role.QUERY and is_several and plain_word(param):
+        return Role.VALUE  # `title_contains` is asked of the titles alone
     if role is not Role.VALUE:
         return role
     if reading.operation not in _READS:
         return Role.CONTROL if tells_how_to_write(param) else role
+    if is_several and param.word in words_asked("offsets") and param.type == "integer":
+        return Role.OFFSET
     if _finds_by_words(param, reading):
         return Role.QUERY
     return Role.CONTROL if is_several and is_nearby(param) else role
@@ -303,9 +315,8 @@ def _finds_by_words(param: Param, reading: ToolReading) -> bool:
     """True for a text that a list of records is searched for, whatever it is called besides."""
     is_many = reading.operation in _SEVERAL
     last = param.word.rpartition("_")[2]
-    return (
-        is_many and param.type == "string" and not param.enum and last in words_of("text_filters")
-    )
+    is_open = is_many and param.type == "string" and not param.enum
+    return is_open and last in words_of("text_filters") and not plain_word(param)
 
 
 def _wrapper(params: Mapping[str, Param], noun: str) -> Param | None:

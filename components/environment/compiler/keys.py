@@ -11,7 +11,7 @@ from collections import Counter
 from components.environment.archetypes.field_meaning import meaning_of
 from components.environment.archetypes.records import Shape
 from components.environment.compiler.inputs import Input, Tool, item_inputs, words_of
-from components.environment.compiler.links import SAID
+from components.environment.compiler.links import SAID, SPEAKS_OF
 from components.environment.compiler.renames import is_copy
 from components.environment.compiler.table import (
     NAMES_ITS_ROW,
@@ -35,6 +35,7 @@ from components.records.blueprint import (
 )
 from components.records.frozen import FrozenDict
 
+_NAMES = ("name", "title", "slug")
 _OUTSIDE = ("crypto.", "place.", "person.", "company.", "web.", "finance.")
 """Starts of meanings whose values no service makes up for its own rows."""
 
@@ -102,8 +103,13 @@ def _spoken_key(table: Table, everyone: list[Tool]) -> tuple[str, Input] | None:
     votes: Counter[str] = Counter()
     given: dict[str, Input] = {}
     for tool in everyone:
-        for item in tool.of(Role.IDENTIFIER, Role.PARENT, Role.REFERENCE):
+        for item in tool.of(Role.IDENTIFIER, Role.PARENT, Role.REFERENCE, Role.VALUE):
             if item.kind != "string" or subject(tool) == table.noun:
+                continue
+            if item.role is Role.VALUE or item.word in (table.noun, last):
+                called = _called_by(item, table.noun, last)
+                votes.update([called] if called else [])
+                given.setdefault(called, item)
                 continue
             plain = strip_noun(item.word, table.noun)
             if plain == item.word:
@@ -117,6 +123,16 @@ def _spoken_key(table: Table, everyone: list[Tool]) -> tuple[str, Input] | None:
         return None
     name = max(sorted(votes), key=lambda word: votes[word])
     return name, given[name]
+
+
+def _called_by(item: Input, *nouns: str) -> str:
+    """Return what names the row that an argument called like its kind picks, as its description
+    says (`category`: "The name of the category"), or an empty text.
+    """
+    if item.word not in nouns or not item.param.is_required:
+        return ""
+    said = SPEAKS_OF.findall(item.param.description.lower())
+    return next((word for word, noun in said if noun in nouns and word in _NAMES), "")
 
 
 def _key_name(item: Input, table: Table) -> str:

@@ -19,7 +19,7 @@ from components.records.blueprint import (
     FieldType,
 )
 
-_SPEAKS_OF = re.compile(r"\b(name|id|identifier|key|title|slug|path)s? of (?:the |an? )?([a-z_]+)")
+SPEAKS_OF = re.compile(r"\b(name|id|identifier|key|title|slug|path)s? of (?:the |an? )?([a-z_]+)")
 SAID = re.compile(r"\b([a-z_]+) (name|code|symbol|key|title|slug|path|ticker|address|number)\b")
 
 
@@ -75,7 +75,7 @@ def _speaks_of(description: str, other: Table) -> bool:
     own = snake(other.names[0])
     last = other.noun.rpartition("_")[2]
     text = description.lower()
-    said = [*_SPEAKS_OF.findall(text), *((word, noun) for noun, word in SAID.findall(text))]
+    said = [*SPEAKS_OF.findall(text), *((word, noun) for noun, word in SAID.findall(text))]
     return any(word == own and noun in (other.noun, last) for word, noun in said)
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from components.environment.compiler.asks import plain_word
 from components.environment.compiler.bounds import bound, is_time
+from components.environment.compiler.counts import count_of, counts_rows
 from components.environment.compiler.inputs import Input, Tool, words_of
+from components.environment.compiler.narrows import by_elements, refuse_languages, unless_all
 from components.environment.compiler.qualifiers import order_of_name, state_of_name
 from components.environment.compiler.rows import (
     Content,
@@ -62,6 +65,8 @@ def compile_read(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprin
     Raises:
         Unclear: nothing says which row is meant.
     """
+    if counts_rows(tool, table):
+        return count_of(_query(tool, table, tables), tool)
     if tool.reading.operation is Operation.GET:
         return _get(tool, table, tables)
     return _query(tool, table, tables)
@@ -209,6 +214,7 @@ def _summary(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, s
 
 
 def _query(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, str]:
+    refuse_languages(tool)
     where: dict[str, Any] = {}
     said: list[str] = []
     for label, condition, told in _filters(tool, table):
@@ -292,7 +298,10 @@ def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
             condition = if_given(item, lies_in(tool, item, own))
             yield f"by_{snake(own)}", condition, f"{name!r} is where they lie"
             continue
-        if item.role is Role.QUERY and texts:
+        written = by_elements(item, table) if item.role is not Role.SORT_BY else None
+        if written is not None:
+            yield f"by_{item.word}", if_given(item, written), f"{name!r} filters"
+        elif item.role is Role.QUERY and texts:
             every = is_called_like(tool, item, table) or {
                 "@matches": [[f"$item.{column}" for column in texts], item.ref]
             }
@@ -302,12 +311,15 @@ def _filters(tool: Tool, table: Table) -> Iterator[tuple[str, Any, str]]:
         elif item.role in (Role.IDENTIFIER, Role.PARENT, Role.REFERENCE, Role.VALUE, Role.STATE):
             column = column_of(item, table)
             condition = None if column is None else compared(item, column, table)
+            if condition is not None:
+                condition = unless_all(item, condition)
             if column is not None and condition is not None and table.columns[column].is_asked:
                 condition = {"@or": [{"@is_null": f"$item.{column}"}, condition]}
             if column is None or condition is None:
                 yield "", None, f"{name!r} is compared with nothing"
             else:
-                yield f"by_{snake(column)}", if_given(item, condition), f"{name!r} filters"
+                label = f"by_{item.param.word if item.called else snake(column)}"
+                yield label, if_given(item, condition), f"{name!r} filters"
 
 
 def compared(item: Input, column: str, table: Table) -> Any:
@@ -325,7 +337,12 @@ def compared(item: Input, column: str, table: Table) -> Any:
         return {"@in": [own, item.ref]}
     if kind is FieldType.STRING:
         word = snake(column)
-        if is_free_text(word) or (word in ("title", "name") and table.names[0] != column):
+        asks_part = item.called == plain_word(item.param) != ""
+        if (
+            asks_part
+            or is_free_text(word)
+            or (word in ("title", "name") and table.names[0] != column)
+        ):
             return {"@contains": [own, item.ref]}
         return {"@eq": [{"@lower": own}, {"@lower": item.ref}]}
     return {"@eq": [own, item.ref]}
@@ -362,8 +379,12 @@ def _limit(tool: Tool) -> Input | None:
 
 
 def _offset(tool: Tool, limit: Any) -> tuple[Any, dict[str, Check]]:
-    passed, checks = _whole(tool.first(Role.OFFSET))
-    if passed is not None:
+    start = tool.first(Role.OFFSET)
+    passed, checks = _whole(start)
+    if start is not None and passed is not None:
+        counts_from_one = start.param.default == 1 or start.param.schema.get("minimum") == 1
+        if counts_from_one:
+            passed = {"@if": [{"@is_null": passed}, None, {"@max": [{"@sub": [passed, 1]}, 0]}]}
         return passed, checks
     page = tool.first(Role.PAGE)
     number, checks = _whole(page)

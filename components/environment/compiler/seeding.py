@@ -32,6 +32,8 @@ SEED_NOW = "2026-03-02T09:00:00Z"
 _GENERIC = frozenset({"id", "name", "title", "key", "type", "path", "kind", "value", "text"})
 """Names that say nothing of what they name."""
 _ID_ENDS = ("id", "_number", "_code", "_key", "_no")
+_TOLD_OF_BOTH = frozenset({"title", "name", "author", "authors", "language", "year", "doi"})
+"""Fields that two tables which tell of one thing must agree on."""
 _KINDS = 8
 _USUAL = 3
 """Of so many rows one holds the default of a parameter with a closed list."""
@@ -166,12 +168,14 @@ def _share_names(owners: Tables, tables: Tables, found: dict[str, dict[str, Json
     the tickers of all tables are among those.
     """
     for word, owner in sorted(owners.items()):
-        values = _keys(owner, found[owner.noun])
+        values, told = _keys(owner, found[owner.noun]), list(found[owner.noun].values())
         for noun, name in _called(word, owner, tables):
             rows = found[noun]
             for index, (row_id, row) in enumerate(list(rows.items())):
                 if row[name] is not None and values:
-                    rows[row_id] = FrozenDict({**row, name: values[index % len(values)]})
+                    same = _same_thing(name, tables[noun], owner, row, told[index % len(told)])
+                    named = {name: values[index % len(values)]}
+                    rows[row_id] = FrozenDict({**row, **named, **same})
 
 
 def _owners(tables: Tables) -> dict[str, Table]:
@@ -286,6 +290,24 @@ def _named_by_others(
         if name in table.names
     }
     return {name: values for name, values in keys.items() if values}
+
+
+def _same_thing(
+    name: str, table: Table, owner: Table, row: Mapping[str, Any], told: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a row says of a thing that another table's row tells of by the same single name:
+    the file of an article has its title and its author.
+    """
+    if (name,) != table.names or len(owner.names) != 1:
+        return {}
+    fixed = {*table.links, *owner.links, *table.names, *owner.names}
+    return {
+        word: told[word]
+        for word in sorted(_TOLD_OF_BOTH & set(table.columns) & set(owner.columns) - fixed)
+        if table.columns[word].body.type is owner.columns[word].body.type
+        and (told[word] is not None or table.columns[word].body.nullable)
+        and row[word] is not None
+    }
 
 
 def _names(rule: str, name: str) -> set[str]:

@@ -70,6 +70,8 @@ def works_out(
 
 def _why(verb: str, params: Mapping[str, Param], reading: ToolReading, kept: frozenset[str]) -> str:
     needed = [param for param in params.values() if param.is_required]
+    if verb in _words("asks_whether"):
+        return f"what {verb!r} asks is answered by yes or no"
     if verb in _words("strong"):
         return f"to {verb} is to work something out"
     if reading.entity in kept or any(_names(param, kept) for param in needed):
@@ -123,7 +125,11 @@ def _verb(tool: ToolSpec, prefix: tuple[str, ...]) -> str:
     first = verb_of(parts[0]) if parts else ""
     if first:
         return parts[0] if parts[0] in _words("strong") | _words("weak") else first
-    if parts and parts[0] in _words("strong") | _words("weak"):
+    if parts and parts[0] in _words("strong") | _words("weak") | _words("asks_whether"):
         return parts[0]
+    works = _words("inner")
+    inner = next((part for part in parts[1:-1] if part in works or verb_of(part)), "")
+    if inner in works:  # `lab_estimate_query_cost`
+        return inner
     said = read_sentence(tool.description)
     return said.verb if said.place == "first" else ""

@@ -15,6 +15,7 @@ from components.environment.gates.probe import Prober, Seen, absent_value
 from components.environment.gates.promises import bare_schema, scalar_kind, words
 from components.environment.gates.shown import (
     Columns,
+    filter_column,
     fits_filter,
     fits_name,
     is_in_some_order,
@@ -162,8 +163,9 @@ class ReadLaws:
                 continue
             if _side(name) and isinstance(value, str):
                 continue  # a day that bounds, of whatever column
-            column = self._columns.find(name)
-            if column is not None and value is not None:
+            tool = self._prober.spec.tools[self._name]
+            column = filter_column(self._columns, name, value, tool)
+            if column is not None:
                 found[name] = column
         return found
 

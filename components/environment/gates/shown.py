@@ -15,6 +15,7 @@ from components.environment.names import is_id_of, singular, snake, strip_noun, 
 from components.environment.values import same
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict, JsonObject
+from components.records.spec import ToolSpec
 
 _RENAMES = ("new_", "updated_", "target_", "to_")
 
@@ -191,3 +192,24 @@ def fits_name(tool: str, row: JsonObject, rows: Iterable[JsonObject]) -> bool:
             if is_state and word in held and isinstance(value, str):
                 return value.lower() == word
     return True
+
+
+def filter_column(columns: Columns, argument: str, value: Any, tool: ToolSpec) -> str | None:
+    """Return the column that an argument of a read filters by, or None: `all` filters nothing."""
+    column = columns.find(argument)
+    is_all = isinstance(value, str) and value.lower() in words("all_values")
+    if column is None or value is None or is_all:
+        return None
+    return _of_another(column, columns.names, tool)
+
+
+def _of_another(column: str, names: Iterable[str], tool: ToolSpec) -> str:
+    """Return the column that a name is compared with where it is another thing's: rows that hold a
+    `page_title` beside their own `title` are asked for by the first, where the tool speaks of
+    pages; otherwise the column itself.
+    """
+    said = {singular(word) for word in tokens(f"{tool.name} {tool.description[:400]}")}
+    ends = f"_{snake(column)}"
+    found = [name for name in sorted(names) if snake(name).endswith(ends)]
+    spoken = [name for name in found if tokens(name)[-2] in said]
+    return spoken[0] if spoken and snake(column) in ("title", "name") else column

@@ -14,6 +14,7 @@ from components.environment.reading.features import ServerView, ToolView
 from components.environment.reading.nouns import (
     brands_of,
     is_kind,
+    is_past,
     is_place,
     is_value,
     key_of,
@@ -22,6 +23,7 @@ from components.environment.reading.nouns import (
     runs_of,
     text_noun,
 )
+from components.environment.reading.sought import with_sought
 from components.environment.reading.words import singular, words
 from components.records.blueprint import Operation
 
@@ -64,24 +66,15 @@ def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str
             for view, operation, noun in zip(server.tools, operations, homes, strict=True)
         ]
     homes = _taken_in(server.tools, operations, homes)
-    main = Counter(noun for noun in homes if noun).most_common(1)
-    usual = main[0][0] if main and main[0][1] > 1 else None
-    got = Counter(
-        noun
-        for view, operation, noun in zip(server.tools, operations, homes, strict=True)
-        if noun and operation is Operation.GET and key_of(view)
-    )
-    sought = usual or (min(got, key=lambda noun: (-got[noun], noun)) if got else None)
-    return [
-        noun or (sought if operation in _SHOWS else usual)
-        for noun, operation in zip(homes, operations, strict=True)
-    ]
+    return with_sought(server, operations, homes, title)
 
 
 def _choose(nouns: list[str], votes: Counter[str]) -> str | None:
     if not nouns:
         return None
     first = nouns[0]
+    if is_past(first):
+        return first
     parts = first.split("_")
     for start in range(1, len(parts)):
         shorter = "_".join(parts[start:])
@@ -103,7 +96,7 @@ def _home(
 ) -> str | None:
     """Return the noun that a tool's own noun gives way to, or the tool's own."""
     asks_nothing = not any(param.is_required for param in view.params)
-    if noun is not None and asks_nothing and is_value(noun):
+    if noun is not None and (is_past(noun) or (asks_nothing and is_value(noun))):
         return noun
     if noun is not None and shared[noun] > 1 and noun not in words("aspects"):
         return noun

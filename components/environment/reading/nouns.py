@@ -33,7 +33,7 @@ def noun_of(phrase: Phrase, title: frozenset[str]) -> str:
         parts = parts[: inner[0]]
     while parts and _is_no_noun(parts[-1]):
         parts = parts[:-1]
-    while len(parts) > 1 and parts[-1] in words("aspects"):
+    while len(parts) > 1 and parts[-1] in words("aspects") and not is_past("_".join(parts)):
         parts = parts[:-1]
     while len(parts) > 1 and (_is_qualifier(parts[0]) or parts[0] in title):
         parts = parts[1:]
@@ -76,6 +76,11 @@ def brands_of(server: ServerView, title: frozenset[str]) -> frozenset[str]:
 def is_kind(noun: str) -> bool:
     """True for what is known as a kind of record."""
     return archetype_of(noun).found in (Found.DIRECT, Found.ALIAS)
+
+
+def is_past(noun: str) -> bool:
+    """True for a known kind of history: what a browser visited is no browser."""
+    return noun.rpartition("_")[2] in words("pasts") and "_" in noun and is_kind(noun)
 
 
 def is_value(noun: str) -> bool:

@@ -74,3 +74,38 @@ def test_what_is_a_value_has_one_field_and_no_dates() -> None:
 
     assert slot.shape is Shape.VALUE
     assert set(slot.fields) == {"slot"}
+
+
+@pytest.mark.parametrize(
+    ("noun", "spoken", "name"),
+    [
+        ("proxy_route", "route upstream gateway consumer", "api_route"),
+        ("asset", "coin blockchain wallet token", "coin"),
+        ("asset", "bolt thread washer", "general"),
+        ("project", "circuit resistor schematic netlist", "general"),
+        ("project", "bolt thread washer", "project"),
+        ("journey", "palace room loci", "general"),
+    ],
+)
+def test_an_everyday_word_is_of_the_trade_that_a_service_speaks_of(
+    noun: str, spoken: str, name: str
+) -> None:
+    assert in_context(noun, frozenset(spoken.split())).name == name
+
+
+def test_two_words_of_a_trade_are_enough_where_no_other_is_spoken_of_more() -> None:
+    cards = frozenset({"deck", "note", "anki"})
+    slides = cards | {"slide", "presentation", "document", "drive"}
+
+    assert in_context("deck", cards).name == "flashcard_deck"
+    assert in_context("deck", slides).name == "presentation"
+
+
+def test_a_compound_is_not_of_a_trade_that_its_service_never_speaks_of() -> None:
+    assert in_context("course_ranking", frozenset({"course", "teacher"})).name == "general"
+    assert in_context("club_ranking", frozenset({"team", "league", "match"})).name == "standing"
+    assert (
+        in_context("login_banner", words("screws")).name
+        == in_context("banner", words("screws")).name
+    )
+    assert in_context("gen", words("screws")).name == "general"

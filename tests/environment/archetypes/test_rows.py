@@ -44,7 +44,9 @@ def test_no_two_rows_of_a_table_share_title_or_key(
     for noun, rows in every_table.items():
         archetype = archetype_of(noun)
         for name in {archetype.title_field, archetype.key} - {None}:
-            assert len({row[str(name)] for row in rows}) == len(rows), (noun, name)
+            listed = parse_meaning(archetype.fields[str(name)].meaning).options
+            if name == archetype.key or not listed:
+                assert len({row[str(name)] for row in rows}) == len(rows), (noun, name)
 
 
 def test_every_row_fits_the_entity_of_its_archetype(
@@ -168,9 +170,16 @@ def test_links_take_the_keys_that_they_are_given() -> None:
 
 
 def test_large_tables_stay_distinct() -> None:
-    for noun in ("user", "company", "file", "issue", "coin"):
+    for noun in ("user", "company", "file", "issue"):
         titles = [row[str(archetype_of(noun).title_field)] for row in rows_of(noun, 150)]
         assert len(set(titles)) == 150
+
+
+def test_a_table_of_listed_words_holds_each_once_and_none_with_a_number() -> None:
+    coins = [row["name"] for row in rows_of("coin", 150)]
+
+    assert len(set(coins)) == len(coins) < 150
+    assert not any(coin[-1].isdigit() for coin in coins)
 
 
 def test_titles_are_about_the_kind_of_record() -> None:

@@ -85,3 +85,37 @@ def test_create_or_update_is_about_what_follows_both() -> None:
         tool("get_route", "Get a route by its ID", "route_id"),
     )
     assert found["create_or_update_route"] == "route"
+
+
+def test_a_search_that_is_called_after_how_or_where_it_looks_is_about_what_is_got() -> None:
+    found = _entities(
+        tool("search_loomed_key_words", "", "key_words"),
+        tool("search_loomed_advanced", "", "author"),
+        tool("get_loomed_article", "Get an article.", "pmid"),
+        tool("download_loomed_pdf", "Download a pdf.", "pmid"),
+        title="Loomed",
+    )
+
+    assert found["search_loomed_key_words"] == "article"
+    assert found["search_loomed_advanced"] == "article"
+
+
+def test_a_search_of_many_things_is_about_the_first_of_them_that_is_got() -> None:
+    found = _entities(
+        tool("search", "Search Bolts across repositories, workspaces and code.", "query"),
+        tool("get_workspace", "Get a workspace.", "slug"),
+        tool("get_repository", "Get a repository.", "slug", "repo"),
+        title="Bolts",
+    )
+
+    assert found["search"] == "repository"
+
+
+def test_what_a_browser_visited_is_no_browser() -> None:
+    found = _entities(
+        tool("get_browser_history", "Get the recent browser history."),
+        tool("list_browsers", "List the installed browsers."),
+    )
+
+    assert found["list_browsers"] == "browser"
+    assert found["get_browser_history"] != "browser"
