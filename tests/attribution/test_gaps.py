@@ -30,7 +30,7 @@ Operation = tuple[str, str, Any]
 
 @cache
 def clean() -> System:
-    return composed_system(16)
+    return composed_system(16, 100)
 
 
 def mend(
