@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
@@ -34,10 +35,11 @@ from loop.ledger import Ledger, load_system
 from loop.repair import repair
 from loop.report.changes import turn_changes, value_text
 from loop.report.page import render_round
+from loop.report.round_picture import RoundFigures, draw_round
 from loop.report.world_picture import arrows_of, draw_world
 from loop.rollouts import roll_out
 from loop.round import evolve
-from loop.summary import RoundSummary, TrainingSummary
+from loop.summary import Reevaluation, RoundSummary, TrainingSummary
 from loop.units import UnitLog
 from tests.loop.configs import run_config
 from tests.loop.conftest import TrackedRun
@@ -262,10 +264,27 @@ def test_learning_is_shown_when_there_was_any(tracked_run: TrackedRun, page: Pag
 
     assert "Nothing was trained in this round." in page.text
     assert "sft+grpo on 40 samples. Left out: unscored 3." in html
-    assert "trained on 40 samples" in html
     assert "12345" in html
     assert 'aria-label="loss &lt;b&gt;: 2 at first, 1.25 at last"' in html
     assert "loss <b>" not in html
+
+
+@pytest.mark.parametrize(
+    ("trained_on", "said"), [(40, "trained on 40 samples"), (None, "its own slips: not patched")]
+)
+def test_the_picture_tells_what_became_of_the_policys_failures(
+    trained_on: int | None, said: str, told: dict[str, Any]
+) -> None:
+    figures = RoundFigures(
+        tasks=4,
+        verdicts=Counter({("failed", "policy"): 3, ("passed", "clean"): 5}),
+        kept=Counter(),
+        rolled_back=Counter(),
+        trained_on=trained_on,
+        reeval=Reevaluation.model_validate(told["reeval"]),
+    )
+
+    assert said in draw_round(figures)
 
 
 def test_speed_is_shown_where_the_policy_gives_its_tokens(
