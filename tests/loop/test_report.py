@@ -273,7 +273,7 @@ def test_learning_is_shown_when_there_was_any(tracked_run: TrackedRun, page: Pag
     ("trained_on", "said"), [(40, "trained on 40 samples"), (None, "its own slips: not patched")]
 )
 def test_the_picture_tells_what_became_of_the_policys_failures(
-    trained_on: int | None, said: str, told: dict[str, Any]
+    trained_on: int | None, said: str, tracked_run: TrackedRun
 ) -> None:
     figures = RoundFigures(
         tasks=4,
@@ -281,7 +281,7 @@ def test_the_picture_tells_what_became_of_the_policys_failures(
         kept=Counter(),
         rolled_back=Counter(),
         trained_on=trained_on,
-        reeval=Reevaluation.model_validate(told["reeval"]),
+        reeval=Reevaluation.model_validate(told(tracked_run)["reeval"]),
     )
 
     assert said in draw_round(figures)
