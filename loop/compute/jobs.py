@@ -22,6 +22,7 @@ Work = Coroutine[Any, Any, Any]
 
 JOBS = {
     "attribute": "loop.blame:ATTRIBUTE",
+    "certify": "loop.tasks.recertify:CERTIFY",
     "compile": "loop.synthesis.compiled:COMPILE",
     "compose": "loop.composing:COMPOSE",
     "gold": "loop.train.gold:GOLD",

@@ -105,10 +105,11 @@ def test_too_few_tasks_say_why_and_a_set_that_is_begun_is_no_set(
     assert "is not complete" in capsys.readouterr().err
 
 
-def test_every_certificate_holds_again(made: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("compute", ["local", "processes"])
+def test_every_certificate_holds_again(compute: str, made: Path, tmp_path: Path) -> None:
     out = tmp_path / "result.json"
 
-    assert main(["certify", f"tasks='{made}'", f"out='{out}'", "compute=local"]) == 0
+    assert main(["certify", f"tasks='{made}'", f"out='{out}'", f"compute={compute}"]) == 0
 
     assert json.loads(out.read_text(encoding="utf-8")) == {"tasks": 8, "hold": 8, "lapsed": {}}
 
