@@ -43,7 +43,9 @@ GATES_VERSION = 4
 """Raised when a gate changes what it admits."""
 
 
-def certify(system: System, task: Task, rubric: Rubric) -> Certificate | Rejection:
+def certify(
+    system: System, task: Task, rubric: Rubric, world: World | None = None
+) -> Certificate | Rejection:
     """Pass a task through every gate.
 
     Args:
@@ -51,9 +53,10 @@ def certify(system: System, task: Task, rubric: Rubric) -> Certificate | Rejecti
             looked at.
         task: the task.
         rubric: its criteria.
+        world: the task's, where it is built already; None: it is built here.
     """
     try:
-        world = build_world(system, task.world)
+        world = world or build_world(system, task.world)
         graph = tool_graph(system, task.world.services)
     except (SynthesisError, KeyError) as error:
         return Rejection(reason=Reason.STRUCTURE, detail=str(error))

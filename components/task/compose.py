@@ -118,7 +118,7 @@ def _certified(
         return gold
     records = [gold.records[name] for name in gold.names]
     rubric = compile_rubric(task, records, world, gold.answer)
-    certificate = certify(system, task, rubric)
+    certificate = certify(system, task, rubric, world)
     if isinstance(certificate, Rejection):
         return certificate
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)

@@ -27,6 +27,7 @@ from loop.ledger_files import locked, read_object
 from loop.services import build_services
 from loop.tasks.card import card_of, show_card
 from loop.tasks.folder import CARD, DRAFTS, LOCK, claim, write_set
+from loop.train.split import kind_of
 from loop.units import UnitLog
 
 COUNT = 100
@@ -71,4 +72,9 @@ def _compose(
         composed = draft_tasks(drafting, system, wanted)
     if composed.missing:
         raise ConfigError(f"{too_few(composed, wanted)}, and set out to another folder")
-    write_set(folder, composed.system, card_of(settings, services, composed))
+    made = composed.system
+    splits = {
+        name: kind_of(made.environment, task, made.reference.certificates[name])
+        for name, task in made.tasks.items()
+    }
+    write_set(folder, made, splits, card_of(settings, services, composed, splits))

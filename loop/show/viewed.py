@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from components.environment.sources.documents import first_problem
 from components.errors import ConfigError
 from components.records.base import Record
 from components.records.blueprint import Blueprint, SeedData
@@ -96,6 +97,5 @@ def _record(path: Path, model: type[RecordT]) -> RecordT:
     try:
         return model.model_validate(freeze(read_object(path, _MEND)))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{path}: {place}: {first['msg']}; {_MEND}") from error
+        place, problem = first_problem(error)
+        raise ConfigError(f"{path}: {place}: {problem}; {_MEND}") from error

@@ -15,25 +15,28 @@ from components.task.measures import measure_tasks
 from loop.composing import Composed
 from loop.plain_page import Page
 from loop.services import Services
-from loop.train.split import kind_of
+from loop.train.split import Kind
 
 _OWN = "as this project"
 
 
-def card_of(settings: Mapping[str, Any], services: Services, composed: Composed) -> dict[str, Any]:
+def card_of(
+    settings: Mapping[str, Any],
+    services: Services,
+    composed: Composed,
+    splits: Mapping[str, Kind],
+) -> dict[str, Any]:
     """Return the card as JSON.
 
     Args:
         settings: keys that decided what the set holds.
         services: what was admitted and refused.
         composed: the system with its tasks, and the counts of their making.
+        splits: task -> where it belongs.
     """
     system = composed.system
     used = {name for task in system.tasks.values() for name in task.world.services}
-    splits = Counter(
-        kind_of(system.environment, task, system.reference.certificates[name]).value
-        for name, task in system.tasks.items()
-    )
+    counts = Counter(kind.value for kind in splits.values())
     return {
         "schema_version": 1,
         "settings": settings,
@@ -43,7 +46,7 @@ def card_of(settings: Mapping[str, Any], services: Services, composed: Composed)
         "refused": services.refused,
         "drafted": composed.drafted,
         "rejected": composed.rejected,
-        "splits": dict(sorted(splits.items())),
+        "splits": dict(sorted(counts.items())),
         "measures": to_json(measure_tasks(system)),
     }
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from components.environment.sources.documents import first_problem
 from components.errors import ConfigError
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, canonical_json, freeze
@@ -25,7 +26,7 @@ from components.records.task import Certificate, Task
 from components.task.compose import ComposedTask
 from loop.composing import with_tasks
 from loop.ledger_files import config_changes, pretty_json, read_object, write_file
-from loop.train.split import kind_of
+from loop.train.split import Kind
 
 SETTINGS, DRAFTS, SYSTEM, TASKS, CARD, LOCK = (
     "settings.json", "drafts.db", "system.json", "tasks.jsonl", "card.json", ".lock",
@@ -57,12 +58,15 @@ def claim(folder: Path, settings: Mapping[str, Any]) -> None:
     write_file(path, pretty_json(settings), point="tasks")
 
 
-def write_set(folder: Path, system: System, card: Mapping[str, Any]) -> None:
+def write_set(
+    folder: Path, system: System, splits: Mapping[str, Kind], card: Mapping[str, Any]
+) -> None:
     """Write a complete set; the card last.
 
     Args:
         folder: its folder.
         system: with tasks, rubrics and certificates.
+        splits: task -> where it belongs.
         card: as JSON.
     """
     bare = system.model_copy(
@@ -73,22 +77,21 @@ def write_set(folder: Path, system: System, card: Mapping[str, Any]) -> None:
         }
     )
     write_file(folder / SYSTEM, canonical_json(to_json(bare)), point="tasks")
-    lines = [canonical_json(line) + b"\n" for line in _lines(system)]
+    lines = [canonical_json(line) + b"\n" for line in _lines(system, splits)]
     write_file(folder / TASKS, b"".join(lines), point="tasks")
     write_file(folder / CARD, pretty_json(card), point="tasks")
     for name in (DRAFTS, f"{DRAFTS}-wal", f"{DRAFTS}-shm"):
         (folder / name).unlink(missing_ok=True)
 
 
-def _lines(system: System) -> Iterator[dict[str, Any]]:
+def _lines(system: System, splits: Mapping[str, Kind]) -> Iterator[dict[str, Any]]:
     for name, task in sorted(system.tasks.items()):
-        certificate = system.reference.certificates[name]
         yield {
             "schema_version": 1,
             "task": to_json(task),
             "rubric": to_json(system.evaluator.rubrics[name]),
-            "certificate": to_json(certificate),
-            "split": kind_of(system.environment, task, certificate).value,
+            "certificate": to_json(system.reference.certificates[name]),
+            "split": splits[name].value,
         }
 
 
@@ -132,9 +135,8 @@ def _validated(model: Any, body: Any, place: object) -> Any:
     try:
         return model.model_validate(freeze(body))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{place}: {where}: {first['msg']}; {_MEND}") from error
+        where, problem = first_problem(error)
+        raise ConfigError(f"{place}: {where}: {problem}; {_MEND}") from error
 
 
 def _text(value: Any) -> str:

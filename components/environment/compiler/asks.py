@@ -15,15 +15,11 @@ from components.environment.names import tokens
 from components.environment.params import Param
 from components.environment.reading.features import words_of_roles
 from components.environment.reading.records import Role
+from components.environment.reading.roles import PAGING
 
 _BY_NAME = {
     "auth": Role.AUTH,
-    "limit": Role.LIMIT,
-    "offset": Role.OFFSET,
-    "page": Role.PAGE,
-    "cursor": Role.CURSOR,
-    "sort_by": Role.SORT_BY,
-    "sort_order": Role.SORT_ORDER,
+    **PAGING,
     "format": Role.FORMAT,
     "select": Role.SELECT,
     "control": Role.CONTROL,

@@ -19,7 +19,7 @@ _READS = (Operation.GET, Operation.LIST, Operation.SEARCH)
 _STORE = frozenset(Operation) - {Operation.COMPUTE, Operation.EXTERNAL}
 _ADDS = (Operation.CREATE, Operation.APPEND, Operation.LIST, Operation.SEARCH)
 _NUMERIC = ("integer", "number", "string", "")
-_PAGING = {
+PAGING = {
     "limit": Role.LIMIT,
     "offset": Role.OFFSET,
     "page": Role.PAGE,
@@ -27,6 +27,7 @@ _PAGING = {
     "sort_by": Role.SORT_BY,
     "sort_order": Role.SORT_ORDER,
 }
+"""Kind of a parameter by its look -> the role that it has by it alone."""
 
 
 def assign_roles(
@@ -63,8 +64,8 @@ def _plain_role(param: Param, kind: str, operation: Operation) -> Role | None:
         return Role.AUTH
     is_read = operation in _READS or operation is Operation.EXTERNAL
     is_key = operation is Operation.GET and param.is_required  # the page of a book, say
-    if kind in _PAGING and is_read and not is_key and _is_number(param, kind):
-        return _PAGING[kind]
+    if kind in PAGING and is_read and not is_key and _is_number(param, kind):
+        return PAGING[kind]
     return None
 
 
