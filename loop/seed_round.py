@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from attribution.config import DemoFaults
-from attribution.faults import demo_faults, plant
+from attribution.faults.demo import demo_faults
+from attribution.faults.kinds import plant
 from components.harness.defaults import default_harness
 from components.records.base import to_json
 from components.records.frozen import canonical_json, content_hash

@@ -10,7 +10,8 @@ from functools import cache
 
 from attribution.accept import Example, accepted_system, decide
 from attribution.evidence import same_place
-from attribution.faults import demo_faults, plant
+from attribution.faults.demo import demo_faults
+from attribution.faults.kinds import plant
 from attribution.modes import failure_modes
 from attribution.patchers.propose import propose
 from attribution.records import AcceptanceRecord, Attribution, Decision, FailureMode, Party

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from attribution.evidence import pointer_of
-from attribution.faults import demo_faults, plant
+from attribution.faults.demo import demo_faults
+from attribution.faults.kinds import plant
 from attribution.ownership import REFERENCED
 from attribution.swap import owner_of
 from components.artifacts import artifacts_of

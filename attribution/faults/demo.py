@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,17 +32,6 @@ from components.records.system import System
 from components.records.task import FromInstruction, Task
 
 VAGUE = "the one we talked about"
-
-
-def plant(system: System, faults: Sequence[Patch]) -> System:
-    """Return the system with faults planted, in order; each is bound to what those before it leave.
-
-    Raises:
-        SynthesisError: a fault was made for another system.
-    """
-    for fault in faults:
-        system = swap(system, fault)
-    return system
 
 
 def demo_faults(system: System, seed: int) -> tuple[Patch, ...]:
