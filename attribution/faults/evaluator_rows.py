@@ -104,7 +104,7 @@ def _old_too(clean: Clean) -> Iterator[Change]:
                         ("replace", pointer_of("criteria", name, "where"), {field: value}),
                         ("replace", pointer_of("criteria", name, "new_only"), False),
                     ],
-                    ("criteria", name, "new_only"),
+                    ("criteria", name),
                     f"{name} counts rows that were there already",
                 )
 
@@ -125,7 +125,7 @@ def _inverted(clean: Clean) -> Iterator[Change]:
                     ("replace", pointer_of("criteria", name, "where"), where),
                     ("replace", pointer_of("criteria", name, "count"), 0),
                 ],
-                ("criteria", name, "count"),
+                ("criteria", name),
                 f"{name} wants that there is no such row",
             )
 
@@ -170,15 +170,9 @@ def _broad(clean: Clean) -> Iterator[Change]:
 
 def _existence(clean: Clean) -> Iterator[Change]:
     found = list(_rows(clean))
-    for item, name, _criterion in sorted(found, key=lambda place: not _given(place[0], place[2])):
-        yield item.change(
-            [
-                ("replace", pointer_of("criteria", name, "fields"), {}),
-                ("replace", pointer_of("criteria", name, "facts"), {}),
-            ],
-            ("criteria", name, "fields"),
-            f"{name} only looks whether the row is there",
-        )
+    for item, name, criterion in sorted(found, key=lambda place: not _given(place[0], place[2])):
+        if not criterion.facts:
+            yield item.set(name, ("fields",), {}, "only looks whether the row is there")
 
 
 def _one_less(clean: Clean) -> Iterator[Change]:

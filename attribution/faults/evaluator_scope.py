@@ -78,12 +78,19 @@ def _field_forbidden(clean: Clean) -> Iterator[Change]:
     for item in judged(clean):
         for name, criterion in item.untouched():
             for key, fields in sorted(criterion.allowed.items()):
-                if len(fields) > 1:
-                    rest = [field for field in fields if field != clean.rng.choice(fields)]
-                    at = ("criteria", name, "allowed", key)
-                    yield item.change(
-                        [("replace", pointer_of(*at), rest)], at, f"{key} may change only {rest}"
-                    )
+                known = item.parts.entity(*key.split("/")[:2]).fields
+                needed = [
+                    field for field in fields if field in known and not known[field].generated
+                ]
+                if not needed or len(fields) == 1:
+                    continue
+                drawn = clean.rng.choice(needed)
+                at = ("criteria", name, "allowed", key)
+                yield item.change(
+                    [("replace", pointer_of(*at), [field for field in fields if field != drawn])],
+                    at,
+                    f"the {drawn} of {key} may not change any more",
+                )
 
 
 def _any_row_allowed(clean: Clean) -> Iterator[Change]:

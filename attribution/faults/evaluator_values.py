@@ -160,7 +160,7 @@ def _sentence(clean: Clean) -> Iterator[Change]:
 
 
 KINDS = (
-    kind("slip_of_the_pen", "A criterion wants a value with one wrong letter or digit.", _slip),
+    kind("wrong_letter", "A criterion wants a value with one wrong letter or digit.", _slip),
     kind("off_by_one", "A criterion wants a number that is one off.", _off_by_one),
     kind(
         "number_as_text", "A criterion wants the digits as text, not the number.", _number_as_text

@@ -137,13 +137,14 @@ def _extra(clean: Clean) -> Iterator[Change]:
                     else source
                     for pointer, source in writing["arguments"].items()
                 }
+                demand = f"d{len(parts.task.demands) + 1:02d}"
                 span = {"start": len(parts.task.instruction) + 1, "end": len(text)}
                 yield parts.change(
                     [
                         ("replace", "/instruction", text),
                         ("add", pointer_of("gold", found), reading),
                         ("add", pointer_of("gold", written), writing),
-                        ("add", "/demands/d99", {**span, "step": written}),
+                        ("add", pointer_of("demands", demand), {**span, "step": written}),
                     ],
                     INSTRUCTION,
                     f"the instruction asks for {finder.service} {value!r} too",

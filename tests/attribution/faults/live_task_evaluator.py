@@ -11,16 +11,21 @@ import random
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from pathlib import Path
+
+from jsonpointer import resolve_pointer
 
 from attribution.change import Change, bind
+from attribution.evidence import pointer_of, split_place
 from attribution.faults.kinds import Clean, FaultKind
 from attribution.interventions.runs import arm_of, oracle_run
-from attribution.swap import swap
+from attribution.ownership import unreferenced_paths
+from attribution.swap import body_of, swap
 from components.environment.world import build_world
 from components.evaluator.constraints import argument_constraints
 from components.evaluator.rubric import is_pass, score_criteria
 from components.records.frozen import FrozenDict
-from components.records.patch import Patch
+from components.records.patch import Component, Patch
 from components.records.system import System
 from components.task.compose import ComposedTask, compose_task
 from components.task.gold import Gold, run_gold
@@ -29,6 +34,7 @@ from components.task.mutants import Mutant, Mutants
 from tests.attribution.composed import SETTINGS, composed_system
 
 NUM_TASKS, NUM_CANDIDATES = 24, 12
+_MISSING = object()
 
 
 @cache
@@ -136,3 +142,43 @@ def _lines(task_id: str) -> tuple[Gold, tuple[Mutant, ...]]:
     graph = tool_graph(system(), task.world.services)
     rules = system().evaluator.settings.equivalence
     return gold, tuple(Mutants(world, task, graph, gold, constraints, rules).all())
+
+
+def check_form(kind: FaultKind, component: Component) -> None:
+    """Check every candidate: one artifact of the component, paths that have a reference, and a
+    place that an operation reaches.
+    """
+    found = candidates(kind)
+    assert found, f"{kind.name} has no place"
+    assert found == candidates(kind), "the same draw gives the same places"
+    for change in found:
+        patch = bind(system(), change)
+        assert kind.component is patch.component is component
+        assert unreferenced_paths(patch) == ()
+        faulty = swap(system(), patch)
+        bodies = [body_of(system(), change.artifact), body_of(faulty, change.artifact)]
+        assert bodies[0] != bodies[1], change.reason
+        artifact, parts = split_place(change.place)
+        pointer = pointer_of(*parts)
+        assert artifact == change.artifact
+        assert parts
+        assert any(_is_inside(path, pointer) for _op, path, _value in change.operations)
+        assert any(resolve_pointer(body, pointer, _MISSING) is not _MISSING for body in bodies)
+
+
+def _is_inside(path: str, pointer: str) -> bool:
+    """Return whether one pointer is the other, or lies inside it."""
+    return f"{path}/".startswith(f"{pointer}/") or f"{pointer}/".startswith(f"{path}/")
+
+
+def table_of(document: str) -> dict[str, str]:
+    """Return the kinds that a page of the documentation has in its table, with what is wrong."""
+    lines = (Path("docs") / document).read_text("utf-8").splitlines()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("| `")
+    ]
+    assert all(len(row) == 3 and row[2] for row in rows)
+    assert len({row[0] for row in rows}) == len(rows)
+    return {row[0].strip("`"): row[1] for row in rows}
