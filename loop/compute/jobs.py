@@ -26,6 +26,8 @@ JOBS = {
     "compile": "loop.synthesis.compiled:COMPILE",
     "compose": "loop.composing:COMPOSE",
     "gold": "loop.train.gold:GOLD",
+    "judge": "loop.bench_attribution.judging:JUDGE",
+    "plant": "loop.bench_attribution.planting:PLANT",
     "rollout": "loop.batches:ROLLOUT",
 }
 """Job -> where it is defined. Imported by the worker that is asked for it, and not before."""
