@@ -34,7 +34,6 @@ class Rules(Record):
 class Case(Record):
     """One system and its rollouts."""
 
-    number: int
     system: System
     trajectories: tuple[Trajectory, ...]
     scored: tuple[ScoredTrajectory, ...]
@@ -43,7 +42,6 @@ class Case(Record):
 class Judged(Record):
     """What the product says of one case, and what it did about it."""
 
-    number: int
     attributions: tuple[Attribution, ...]
     modes: tuple[FailureMode, ...]
     decisions: tuple[Decided, ...]
@@ -62,7 +60,6 @@ def judge(rules: Rules, case: Case) -> Judged:
     modes = failure_modes(attributions, case.scored)
     decisions = mended(rules, case, attributions, modes) if rules.repairs else ()
     return Judged(
-        number=case.number,
         attributions=attributions,
         modes=modes,
         decisions=decisions,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,14 @@ from attribution.faults.kinds import When, held_out, plant
 from attribution.records import Party
 from components.records.system import System
 from loop.bench_attribution.baselines import Baselines
+from loop.bench_attribution.before import (
+    PLANT_BEFORE,
+    Bare,
+    FoundBefore,
+    Inherited,
+    WantedBefore,
+    kinds_before,
+)
 from loop.bench_attribution.faults_file import read_faults
 from loop.bench_attribution.ground import services_alone, weakened, with_composed
 from loop.bench_attribution.judging import JUDGE, Case, Judged, Rules
@@ -33,7 +41,7 @@ from loop.bench_attribution.planting import (
 )
 from loop.bench_attribution.playing import only, play_group
 from loop.bench_attribution.restoring import restored
-from loop.bench_attribution.scoring import Tally, blamed_on_clean, both_named
+from loop.bench_attribution.scoring import Tally, blamed_on_clean, both_named, count_before
 from loop.compute.pool import Pool, open_pool
 from loop.config import BenchConfig
 from loop.console import Console
@@ -77,10 +85,14 @@ def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
         doubles = _doubles(ground, instances, size.doubles)
         clean = _clean(system, size.clean_group, config.seed)
         everything = [*instances, *doubles, *clean]
+        before = _before(config, bare, size, pool, console)
+        inherited = [one for item in before for one in item.instances if one.system is not None]
         planted_seconds = time.perf_counter() - started
-        judged = _judged(config, system, everything, pool, console)
+        cases = [*_cases(system, everything), *_inherited_cases(inherited)]
+        judged = _judged(config, cases, pool, console)
     console.close()
-    figures = _figures(system, found, everything, judged)
+    figures = _figures(system, found, everything, judged[: len(everything)])
+    figures["before_composition"] = count_before(before, judged[len(everything) :])
     figures["seconds"] = {
         "composed_and_planted": round(planted_seconds, 1),
         "verdicts": round(sum(item.seconds for item in judged), 1),
@@ -159,37 +171,56 @@ def _clean(system: System, group_size: int, seed: int) -> list[Instance]:
     return found
 
 
+def _before(
+    config: BenchConfig, bare: System, size: Size, pool: Pool, console: Console
+) -> list[FoundBefore]:
+    if not isinstance(config.faults, BuiltinFaults):
+        return []
+    aside = held_out(all_kinds())
+    kinds = [
+        kind.key
+        for kind in kinds_before()
+        if config.kinds == "all" or (kind.key in aside) == (config.kinds == "held_out")
+    ]
+    shared = Bare(system=bare, group_size=size.group_size, per_kind=size.per_kind, seed=config.seed)
+    wanted = [(key, WantedBefore(kind=key)) for key in kinds]
+    found = []
+    with closing(pool.map(PLANT_BEFORE, shared, wanted)) as results:
+        for number, (_key, body) in enumerate(results, 1):
+            found.append(FoundBefore.model_validate(body))
+            console.progress("faults before composition", number, len(wanted))
+    return found
+
+
 def _judged(
-    config: BenchConfig,
-    system: System,
-    instances: Sequence[Instance],
-    pool: Pool,
-    console: Console,
+    config: BenchConfig, cases: Sequence[Case], pool: Pool, console: Console
 ) -> list[Judged]:
     rules = Rules(patches_per_mode=_PATCHES_PER_MODE, repairs=True)
     found: dict[int, Judged] = {}
-    cases = _cases(config, system, instances)
-    with closing(pool.as_done(JUDGE, rules, cases)) as results:
+    weaker = (
+        (str(number), case.model_copy(update={"system": weakened(case.system, config.evidence)}))
+        for number, case in enumerate(cases)
+    )
+    with closing(pool.as_done(JUDGE, rules, weaker)) as results:
         for key, body in results:
             found[int(key)] = Judged.model_validate(body)
-            console.progress("systems judged", len(found), len(instances))
-    return [found[number] for number in range(len(instances))]
+            console.progress("systems judged", len(found), len(cases))
+    return [found[number] for number in range(len(cases))]
 
 
-def _cases(
-    config: BenchConfig, system: System, instances: Sequence[Instance]
-) -> Iterator[tuple[str, Case]]:
-    for number, item in enumerate(instances):
-        faulty = only(plant(system, item.faults), item.tasks)
-        yield (
-            str(number),
-            Case(
-                number=number,
-                system=weakened(faulty, config.evidence),
-                trajectories=tuple(one.trajectory for one in item.rollouts),
-                scored=tuple(one.scored for one in item.rollouts),
-            ),
+def _cases(system: System, instances: Sequence[Instance]) -> Iterator[Case]:
+    for item in instances:
+        yield Case(
+            system=only(plant(system, item.faults), item.tasks),
+            trajectories=tuple(one.trajectory for one in item.rollouts),
+            scored=tuple(one.scored for one in item.rollouts),
         )
+
+
+def _inherited_cases(found: Sequence[Inherited]) -> Iterator[Case]:
+    for item in found:
+        if item.system is not None:
+            yield Case(system=item.system, trajectories=item.trajectories, scored=item.scored)
 
 
 def _figures(
@@ -239,41 +270,3 @@ def _figures(
             for one in sorted(found, key=lambda one: one.kind)
         },
     }
-
-
-def show(figures: dict[str, Any]) -> None:
-    """Print the figures as a stranger can read them."""
-    for line in lines(figures):
-        print(line)
-
-
-def lines(figures: dict[str, Any]) -> Iterable[str]:
-    """Yield the lines of the printed result."""
-    names = {
-        "component_accuracy": "component right",
-        "place_accuracy": "place right, any named",
-        "first_place_accuracy": "place right, first named",
-        "repair_rate": "repaired",
-        "heldout_component_accuracy": "component right, kinds held out",
-        "developed_component_accuracy": "component right, kinds developed on",
-    }
-    yield f"live faulty rollouts: {figures['rollouts']}; undecided: {figures['undecided']}"
-    for key, words in names.items():
-        yield f"{words}: {_of(figures[key])}"
-    yield f"removals among the repairs: {figures['removals']}"
-    clean = figures["false_blame"]
-    yield (f"clean failures blamed on a component: {_of(clean['failures_blamed_on_a_component'])}")
-    yield f"clean successes called false: {_of(clean['successes_called_false'])}"
-    yield f"double faults, both named: {_of(figures['double_faults_both_named'])}"
-    for name, share in figures["baselines"].items():
-        yield f"baseline {name.replace('_', ' ')}: {_of(share)}"
-    rows = {**figures["confusion"], **clean["confusion"]}
-    columns = list(next(iter(rows.values()), {}))
-    yield "at fault".ljust(13) + "".join(column.rjust(13) for column in columns)
-    for row, cells in rows.items():
-        yield row.ljust(13) + "".join(str(cells[column]).rjust(13) for column in columns)
-
-
-def _of(share: dict[str, Any]) -> str:
-    hits, total = share["hits"], share["total"]
-    return f"{hits} of {total} ({100 * hits / total:.1f} %)" if total else "0 of 0"

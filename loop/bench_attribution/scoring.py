@@ -15,6 +15,7 @@ from typing import Any
 from attribution.evidence import same_place, split_place
 from attribution.records import Attribution, Decision, Party
 from components.records.patch import Patch
+from loop.bench_attribution.before import FoundBefore, Inherited
 from loop.bench_attribution.judging import Judged
 from loop.bench_attribution.planting import Instance, Rollout
 from loop.bench_attribution.restoring import Restored
@@ -157,3 +158,41 @@ def both_named(instance: Instance, judged: Judged) -> bool:
         )
         for fault in instance.faults
     )
+
+
+def count_before(found: Sequence[FoundBefore], judged: Sequence[Judged]) -> dict[str, Any]:
+    """Return who met the faults that were there before composition.
+
+    Args:
+        found: all kinds.
+        judged: of the instances that have a system, in their order.
+    """
+    counts: Counter[str] = Counter()
+    by_kind: dict[str, dict[str, int]] = {}
+    remaining = iter(judged)
+    for kind in found:
+        here: Counter[str] = Counter()
+        for item in kind.instances:
+            said = next(remaining) if item.system is not None else None
+            here[_who_met(item, said)] += 1
+        counts += here
+        by_kind[kind.kind] = {**here, "inert": kind.inert}
+    names = ("gates", "verdicts", "drafts_only", "missed")
+    return {
+        **{name: counts[name] for name in names},
+        "live": sum(counts.values()),
+        "inert": sum(item.inert for item in found),
+        "by_kind": by_kind,
+    }
+
+
+def _who_met(item: Inherited, said: Judged | None) -> str:
+    if item.gates:
+        return "gates"
+    if said is None:
+        return "drafts_only"
+    owner = item.fault.component.value
+    is_named = any(
+        mode.party.value == owner and places_meet(mode.place, item.fault) for mode in said.modes
+    )
+    return "verdicts" if is_named else "missed"

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from loop.bench_attribution.run import run_bench_attribution, show
+from loop.bench_attribution.page import show
+from loop.bench_attribution.run import run_bench_attribution
 from loop.bench_fidelity import run_bench_fidelity
 from loop.bench_specs import run_bench_specs
 from loop.bench_world import run_bench_world, settings_of
