@@ -1,0 +1,257 @@
+"""Where faults of services can sit: tools, effects, reads and rows, those that runs meet first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attribution.change import Change, Operation
+from attribution.evidence import pointer_of
+from attribution.faults.kinds import Clean, FaultKind, When, change_of
+from components.environment.reactions import services_named
+from components.records.base import to_json
+from components.records.blueprint import (
+    EntityBlueprint,
+    FieldBlueprint,
+    FieldType,
+    FunctionalClass,
+    Rows,
+    ToolBlueprint,
+)
+from components.records.frozen import FrozenDict, thaw
+from components.records.patch import Component
+from components.task.provenance import observations_of
+
+NO_ROWS: Rows = FrozenDict()
+
+
+def kind(
+    name: str,
+    statement: str,
+    places: Callable[[Clean], Iterator[Change]],
+    when: When = When.AFTER,
+) -> FaultKind:
+    """Return a kind of the environment."""
+    component = Component.ENVIRONMENT
+    return FaultKind(name=name, component=component, statement=statement, places=places, when=when)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPlace:
+    """One tool of a blueprint."""
+
+    service: str
+    tool: str
+    body: ToolBlueprint
+    entities: Mapping[str, EntityBlueprint]
+
+    def at(self, *path: str) -> str:
+        """Return the pointer of a path inside the tool."""
+        return pointer_of("tools", self.tool, *path)
+
+    def put(self, value: Any, *path: str) -> Operation:
+        """Return the operation that sets a path inside the tool, where its parent is."""
+        here: Any = to_json(self.body)
+        for part in path[:-1]:
+            here = here[part]
+        there = here if isinstance(here, dict) else {}
+        return ("replace" if path[-1] in there else "add", self.at(*path), value)
+
+    def change(self, operations: Iterable[Operation], place: tuple[str, ...], why: str) -> Change:
+        """Return a change of the tool's blueprint; `place` is a path inside the tool."""
+        return change_of(
+            f"blueprint/{self.service}",
+            operations,
+            ("tools", self.tool, *place),
+            f"{self.service}.{self.tool}: {why}",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectPlace:
+    """One effect of a tool."""
+
+    at: ToolPlace
+    name: str
+
+    @property
+    def effect(self) -> Any:
+        """The effect as it is."""
+        return self.at.body.effects[self.name]
+
+    @property
+    def entity(self) -> EntityBlueprint:
+        """The entity of its table."""
+        return self.at.entities[self.effect.table]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Its path inside the tool."""
+        return ("effects", self.name)
+
+    def fields(self) -> Iterator[tuple[str, FieldBlueprint, Any]]:
+        """Yield name, definition and expression of the fields that it writes, but for the key."""
+        for field, value in sorted(self.effect.fields.items()):
+            if field != self.entity.key:
+                yield field, self.entity.fields[field], thaw(value)
+
+    def is_answer(self) -> bool:
+        """Whether the tool's answer names the row that this effect writes."""
+        return f"${self.name}" in str(to_json(self.at.body)["result"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPlace:
+    """One row of a service's seed."""
+
+    service: str
+    table: str
+    row_id: str
+    row: Mapping[str, Any]
+    entity: EntityBlueprint
+
+    def change(self, operations: Iterable[tuple[str, str, object]], why: str, *path: str) -> Change:
+        """Return a change of the seed, whose place is the row or a field of it."""
+        return change_of(
+            f"seed/{self.service}",
+            operations,
+            ("tables", self.table, self.row_id, *path),
+            f"{self.service}/{self.table}/{self.row_id}: {why}",
+        )
+
+    def at(self, *path: str) -> str:
+        """Return the pointer of a path inside the row."""
+        return pointer_of("tables", self.table, self.row_id, *path)
+
+
+def tools(clean: Clean, functional: FunctionalClass | None = None) -> Iterator[ToolPlace]:
+    """Yield the tools of blueprints that are offered, those that certified runs call most first."""
+    blueprints = clean.system.environment.blueprints
+    for service, tool, body in clean.tools():
+        is_offered = tool not in blueprints[service].quarantined
+        if is_offered and functional in (None, body.functional):
+            entities = blueprints[service].entities
+            yield ToolPlace(service=service, tool=tool, body=body, entities=entities)
+
+
+def effects(clean: Clean, *actions: str) -> Iterator[EffectPlace]:
+    """Yield the effects of these actions, those whose changes certified runs hold first."""
+    seen = {
+        (call.service, call.tool, change.cause)
+        for _task, _step, call in clean.calls()
+        for change in call.changes
+    }
+    found = [
+        EffectPlace(at=at, name=name)
+        for at in tools(clean)
+        for name in sorted(at.body.effects)
+        if at.body.effects[name].action in actions
+    ]
+    yield from sorted(
+        found, key=lambda item: (item.at.service, item.at.tool, f"effect:{item.name}") not in seen
+    )
+
+
+def reads(clean: Clean) -> Iterator[tuple[ToolPlace, str, str]]:
+    """Yield the tools that answer with a row that they looked up, with the key of the answer that
+    holds it and the lookup's name.
+    """
+    for at in tools(clean, FunctionalClass.READ):
+        result = at.body.result
+        for key, value in sorted(result.items() if isinstance(result, Mapping) else ()):
+            name = value[1:] if isinstance(value, str) and value.startswith("$") else ""
+            if name in at.body.lookups:
+                yield at, key, name
+
+
+def used_paths(clean: Clean, service: str, tool: str, key: str) -> list[str]:
+    """Return the fields under `key` of a tool's answer that gold takes values from."""
+    found: dict[str, None] = {}
+    for task in clean.tasks():
+        sources = [s for step in task.gold.values() for s in step.arguments.values()]
+        for place in (p for s in (*sources, *task.answer.values()) for p in observations_of(s)):
+            step = task.gold[place.step]
+            is_here = (step.service, step.tool) == (service, tool)
+            if is_here and len(place.path) > 1 and place.path[0] == key:
+                found.setdefault(str(place.path[1]))
+    return list(found)
+
+
+def rows(clean: Clean) -> Iterator[RowPlace]:
+    """Yield the rows of seeds in a drawn order, those that certified answers show first."""
+    environment = clean.system.environment
+    shown: dict[tuple[str, str, str], None] = {}
+    for _task, _step, call in clean.calls():
+        blueprint = environment.blueprints[call.service]
+        for row in _objects(call.envelope.get("data")):
+            for table, entity in sorted(blueprint.entities.items()):
+                if isinstance(row.get(entity.key), str) and set(row) >= set(entity.fields):
+                    shown.setdefault((call.service, table, row[entity.key]))
+    others = [
+        (service, table, row_id)
+        for service, seed in sorted(environment.seeds.items())
+        if service not in environment.code
+        for table, found in sorted(seed.tables.items())
+        for row_id in sorted(found)
+    ]
+    clean.rng.shuffle(others)
+    for service, table, row_id in dict.fromkeys((*shown, *others)):
+        row = environment.seeds[service].tables.get(table, NO_ROWS).get(row_id)
+        if row is not None:
+            entity = environment.blueprints[service].entities[table]
+            yield RowPlace(service=service, table=table, row_id=row_id, row=row, entity=entity)
+
+
+def reactions(clean: Clean) -> Iterator[str]:
+    """Yield the reactions that no code service takes part in, those that certified runs start
+    most first.
+    """
+    environment = clean.system.environment
+    uses: dict[str, int] = {}
+    for _task, _step, call in clean.calls():
+        for cause in {change.cause for change in call.changes}:
+            uses[cause] = uses.get(cause, 0) + 1
+    names = [
+        name
+        for name, reaction in sorted(environment.reactions.items())
+        if not services_named(reaction) & set(environment.code)
+    ]
+    clean.rng.shuffle(names)
+    yield from sorted(names, key=lambda name: -uses.get(f"reaction:{name}", 0))
+
+
+def fields_like(entity: EntityBlueprint, name: str) -> list[str]:
+    """Return the other fields of an entity that could be taken for this one: of one type, without
+    a closed list of values, and null where it may be null.
+    """
+    this = entity.fields[name]
+    return [
+        other
+        for other, found in sorted(entity.fields.items())
+        if other not in (name, entity.key)
+        and found.type is this.type
+        and found.enum is None
+        and this.enum is None
+        and (found.nullable or not this.nullable)
+    ]
+
+
+def states(entity: EntityBlueprint) -> list[str]:
+    """Return the fields whose values are a closed list."""
+    return [name for name, field in sorted(entity.fields.items()) if field.enum]
+
+
+def is_plain_text(field: FieldBlueprint) -> bool:
+    """Whether a field holds a text without a closed list of values."""
+    return field.type is FieldType.STRING and field.enum is None
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, Mapping):
+        yield value
+        for item in value.values():
+            yield from _objects(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _objects(item)
