@@ -92,6 +92,6 @@ def system_after(system: System, decisions: Sequence[Decided]) -> System:
 def is_removal(patch: Patch) -> bool:
     """Return whether a patch only takes a tool or a task out of service."""
     return patch.artifact == "retired" or any(
-        operation.op != "test" and "/quarantined" in operation.path
+        operation.op == "add" and operation.path.startswith("/quarantined/")
         for operation in patch.operations
     )
