@@ -197,10 +197,12 @@ def rows(clean: Clean) -> Iterator[RowPlace]:
     ]
     clean.rng.shuffle(others)
     for service, table, row_id in dict.fromkeys((*shown, *others)):
-        row = environment.seeds[service].tables.get(table, NO_ROWS).get(row_id)
-        if row is not None:
+        found_row = environment.seeds[service].tables.get(table, NO_ROWS).get(row_id)
+        if found_row is not None:
             entity = environment.blueprints[service].entities[table]
-            yield RowPlace(service=service, table=table, row_id=row_id, row=row, entity=entity)
+            yield RowPlace(
+                service=service, table=table, row_id=row_id, row=found_row, entity=entity
+            )
 
 
 def reactions(clean: Clean) -> Iterator[str]:
