@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -126,13 +127,43 @@ class RowPlace:
 
 
 def tools(clean: Clean, functional: FunctionalClass | None = None) -> Iterator[ToolPlace]:
-    """Yield the tools of blueprints that are offered, those that certified runs call most first."""
+    """Yield the tools of blueprints that are offered, those that certified runs call most first.
+
+    Before there are any, a tool is the likelier to come early, the more reactions its tables have.
+    """
     blueprints = clean.system.environment.blueprints
-    for service, tool, body in clean.tools():
+    found = clean.tools()
+    if not clean.system.reference.certificates:
+        reach = _reach(clean)
+        found.sort(key=lambda item: -_early(clean, max(reach[table] for table in _tables(item))))
+    for service, tool, body in found:
         is_offered = tool not in blueprints[service].quarantined
         if is_offered and functional in (None, body.functional):
             entities = blueprints[service].entities
             yield ToolPlace(service=service, tool=tool, body=body, entities=entities)
+
+
+def _tables(item: tuple[str, str, ToolBlueprint]) -> list[tuple[str, str]]:
+    """Return the tables that a tool looks up, lists and writes; a name without a table is none."""
+    service, _tool, body = item
+    named = [lookup.table for lookup in body.lookups.values()]
+    named += [effect.table for effect in body.effects.values()]
+    return [(service, table) for table in (*named, body.query.table if body.query else "")]
+
+
+def _reach(clean: Clean) -> Counter[tuple[str, str]]:
+    """Return how many reactions start from each table or write to it."""
+    found: Counter[tuple[str, str]] = Counter()
+    for reaction in clean.system.environment.reactions.values():
+        places = [(write.service, write.table) for write in reaction.writes.values()]
+        found.update({(reaction.on.service, reaction.on.table), *places})
+    return found
+
+
+def _early(clean: Clean, weight: int) -> float:
+    """Return a drawn number, which is the likelier to be high, the more something weighs."""
+    drawn: float = clean.rng.random() ** (1 / (1 + weight))
+    return drawn
 
 
 def effects(clean: Clean, *actions: str) -> Iterator[EffectPlace]:
@@ -196,6 +227,9 @@ def rows(clean: Clean) -> Iterator[RowPlace]:
         for row_id in sorted(found)
     ]
     clean.rng.shuffle(others)
+    if not shown:
+        reach = _reach(clean)
+        others.sort(key=lambda item: -_early(clean, reach[item[0], item[1]]))
     for service, table, row_id in dict.fromkeys((*shown, *others)):
         found_row = environment.seeds[service].tables.get(table, NO_ROWS).get(row_id)
         if found_row is not None:

@@ -54,11 +54,9 @@ def is_live(kind: FaultKind, change: Change) -> bool:
     faulty = changed(clean, change)
     if kind.when is When.BEFORE:
         services = services_of(clean, change)
+        pairs = zip(answers(clean, services), answers(faulty, services), strict=True)
         return any(
-            record != other
-            for record, other in zip(
-                answers(clean, services), answers(faulty, services), strict=True
-            )
+            (one.envelope, one.changes) != (other.envelope, other.changes) for one, other in pairs
         )
     names = [name for name in sorted(clean.tasks) if meets(clean, name, change)]
     if any(
