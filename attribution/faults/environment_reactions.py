@@ -7,7 +7,8 @@ from typing import Any
 
 from attribution.change import Change, put
 from attribution.evidence import pointer_of
-from attribution.faults.environment_places import fields_like, kind, reactions
+from attribution.faults.environment_order import reactions
+from attribution.faults.environment_places import fields_like, kind
 from attribution.faults.kinds import Clean, When, change_of
 from components.records.base import to_json
 from components.records.blueprint import EntityBlueprint
