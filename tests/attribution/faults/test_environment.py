@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from attribution.faults.environment import KINDS
-from attribution.faults.kinds import FaultKind
+from attribution.faults.kinds import FaultKind, When, change_of
 from components.records.patch import Component
 from tests.attribution.faults.live_environment_harness import (
     assert_fits_its_component,
     assert_is_a_list_of_kinds,
     assert_is_live,
     documented,
+    is_live,
 )
 
 
@@ -31,3 +32,12 @@ def test_the_kinds_are_many_and_each_is_said_in_one_sentence() -> None:
 
 def test_the_page_lists_exactly_the_kinds() -> None:
     assert documented(Component.ENVIRONMENT) == {kind.name: kind.statement for kind in KINDS}
+
+
+@pytest.mark.parametrize("when", When)
+def test_another_difficulty_is_not_live(when: When) -> None:
+    kind = next(kind for kind in KINDS if kind.when is when)
+    pointer = "/tools/get_employee/difficulty"
+    harder = change_of("blueprint/directory", [("replace", pointer, 5)], ("tools",), "harder")
+
+    assert not is_live(kind, harder)

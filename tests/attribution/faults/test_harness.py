@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from attribution.faults.harness import KINDS
-from attribution.faults.kinds import FaultKind
+from attribution.faults.kinds import FaultKind, change_of
 from components.records.patch import Component
 from tests.attribution.faults.live_environment_harness import (
     assert_fits_its_component,
     assert_is_a_list_of_kinds,
     assert_is_live,
     documented,
+    is_live,
 )
 
 
@@ -31,3 +32,9 @@ def test_the_kinds_are_many_and_each_is_said_in_one_sentence() -> None:
 
 def test_the_page_lists_exactly_the_kinds() -> None:
     assert documented(Component.HARNESS) == {kind.name: kind.statement for kind in KINDS}
+
+
+def test_one_more_turn_is_not_live() -> None:
+    more = change_of("harness", [("replace", "/limits/max_turns", 25)], ("limits",), "more turns")
+
+    assert not is_live(KINDS[0], more)
