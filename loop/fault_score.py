@@ -15,7 +15,8 @@ from components.records.frozen import content_hash
 from components.records.patch import Patch
 from loop.ledger import RoundFolder
 from loop.ledger_files import damaged, read_object
-from loop.repair import Decided, decisions_of, is_removal
+from loop.mending import Decided, is_removal
+from loop.repair import decisions_of
 from loop.seed_round import PLANTED
 from loop.summary import FaultCounts
 from loop.units import UnitLog

@@ -16,7 +16,8 @@ from components.records.patch import PatchOperation
 from components.records.system import System
 from loop.blame import Blamed
 from loop.fault_score import FaultScore
-from loop.repair import Decided, Repaired
+from loop.mending import Decided
+from loop.repair import Repaired
 from loop.report.round_picture import RoundFigures
 from loop.report.transcript import verdict_group
 from loop.report.world_picture import Use, uses_of

@@ -10,8 +10,8 @@ from typing import Any
 from attribution.records import FailureMode
 from components.records.frozen import thaw
 from components.records.patch import PatchOperation
+from loop.mending import Decided, is_removal
 from loop.plain_page import Page
-from loop.repair import Decided, is_removal
 from loop.report.changes import value_text
 from loop.report.sections import CHECKS
 from loop.show.seen import Seen

@@ -9,7 +9,8 @@ from pathlib import Path
 from components.records.system import System
 from loop.ledger import RoundFolder, load_system
 from loop.ledger_records import SystemVersion
-from loop.repair import Decided, decisions_of
+from loop.mending import Decided
+from loop.repair import decisions_of
 
 
 @dataclass(frozen=True, kw_only=True)
