@@ -33,7 +33,16 @@ class DemoFaults(Config):
     """Two faults a component; the part that finds and repairs them never sees which."""
 
 
-FaultsConfig = Annotated[NoFaults | DemoFaults, Field(discriminator="kind")]
+class ManyFaults(Config):
+    """`faults=many`: faults of all built-in kinds are planted in round 0, each live by itself."""
+
+    kind: Literal["many"]
+    """Three in ten in the environment, the tasks and the evaluator each, one in the harness."""
+    count: int = Field(ge=1)
+    """Faults, where the tasks give room for so many."""
+
+
+FaultsConfig = Annotated[NoFaults | DemoFaults | ManyFaults, Field(discriminator="kind")]
 """Keys under `faults`."""
 
 
