@@ -274,6 +274,41 @@ class ShowConfig(Config):
         return self
 
 
+class AttributeConfig(Config):
+    """Keys of `attribute`: of a round, or of traces that were made elsewhere."""
+
+    run: RunName
+    """Name of the run."""
+    runs_dir: PathText = Field(min_length=1)
+    """Folder of all runs."""
+    round: int | None = Field(ge=0)
+    """Finished round whose rollouts are judged again; null: the last that is finished."""
+    rollout: TextId | None
+    """One rollout to judge; null: all that the round has judged."""
+    traces: PathText | None
+    """File of traces made elsewhere, to be judged by what they show; null: a round is judged."""
+    format: Literal["openai", "otel", "tau2"] | None
+    """What the traces are: OpenAI chat messages (JSON lines), OpenTelemetry GenAI spans (JSON
+    lines), tau2 results (JSON); null: what the file looks like."""
+    out: PathText | None
+    """File that the verdicts are also written to, as JSON; with traces a folder, which also gets a
+    drafted task for each failure; null: none."""
+    compute: ComputeConfig
+    """Who judges; changes no result."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> AttributeConfig:
+        if self.traces is None and self.format is not None:
+            raise ValueError(
+                f"format is of a file of traces (got format={self.format} and no traces); "
+                "add traces=FILE or drop it"
+            )
+        if self.traces is not None and (self.round is not None or self.rollout is not None):
+            key = "rollout" if self.rollout is not None else "round"
+            raise ValueError(f"traces are of no round (got {key} too); drop {key} or traces")
+        return self
+
+
 class EvaluateConfig(Config):
     """Keys of `evaluate`."""
 

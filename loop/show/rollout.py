@@ -13,7 +13,7 @@ from loop.report.changes import FieldChange, StateChange, call_changes, value_te
 from loop.show.seen import Seen
 
 PASSES = {"rollout": "before the patches", "reeval": "after the patches"}
-_DECISIONS = {
+DECISIONS = {
     Decision.BLAMED: "blamed",
     Decision.CLEARED: "a success that every reference confirms",
     Decision.UNDECIDED: "undecided",
@@ -161,22 +161,21 @@ def _show_verdict(page: Page, seen: Seen, found: Attribution | None) -> None:
         page.line("none: not attributed yet, or a success that was not drawn for the audit")
         return
     verdict = found.verdict
-    page.line(
-        _DECISIONS[verdict.decision] + (", and a false pass" if verdict.is_false_pass else "")
-    )
+    page.line(DECISIONS[verdict.decision] + (", and a false pass" if verdict.is_false_pass else ""))
     page.table(
         [(blame.party.value, f"{blame.confidence:.2f}", blame.place) for blame in verdict.blamed], 4
     )
     if verdict.would_decide:
         page.line(f"what would decide: {verdict.would_decide}")
     page.heading("Evidence")
-    page.table([_evidence_row(item) for item in found.evidence])
+    page.table([evidence_row(item) for item in found.evidence])
     if not found.evidence:
         page.line("none")
     _show_repairs(page, seen, verdict.rollout_id)
 
 
-def _evidence_row(item: Evidence) -> tuple[str, str, str]:
+def evidence_row(item: Evidence) -> tuple[str, str, str]:
+    """Return whom a fact speaks for or against, how it was found, and what it says and where."""
     side = "against" if item.against else "for"
     return f"{side} {item.party.value}", item.kind.value, f"{item.statement} ({item.place})"
 

@@ -37,7 +37,7 @@ SMALLER = {
     ),
 }  # fmt: skip
 TAKES_RUNS = (
-    "evolve", "evaluate", "train", "show", "doctor", "synthesize", "bench", "compose",
+    "attribute", "evolve", "evaluate", "train", "show", "doctor", "synthesize", "bench", "compose",
 )  # fmt: skip
 FEW = re.compile(r"(?<=task\.count=)\d+")
 NOTES = [
