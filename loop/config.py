@@ -309,6 +309,49 @@ class AttributeConfig(Config):
         return self
 
 
+class SwapConfig(Config):
+    """Keys under `swap`: a version each, as the number of the round that left it or the first
+    digits of its hash; at most one is given."""
+
+    environment: TextId | None
+    """Version of the environment to play on; null: the rollout's own."""
+    task: TextId | None
+    """Version of the tasks; null: the rollout's own."""
+    harness: TextId | None
+    """Version of the harness; null: the rollout's own."""
+    evaluator: TextId | None
+    """Version of the evaluator; null: the rollout's own."""
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> SwapConfig:
+        given = [f"swap.{name}" for name, named in self if named is not None]
+        if len(given) > 1:
+            raise ValueError(
+                f"one component is swapped at a time (got {', '.join(given)}); keep one of them"
+            )
+        return self
+
+
+class ReplayConfig(Config):
+    """Keys of `replay`."""
+
+    rollout: TextId
+    """Rollout to play again."""
+    run: RunName
+    """Name of the run."""
+    runs_dir: PathText = Field(min_length=1)
+    """Folder of all runs."""
+    round: int | None = Field(ge=0)
+    """Finished round that the rollout is of; null: the last that is finished."""
+    stage: Literal["rollout", "reeval"]
+    """Pass that the rollout is of: before or after the patches of its round."""
+    from_call: int | None = Field(ge=0)
+    """Call (from 0, over all turns) with whose turn the oracle takes over; null: after all recorded
+    texts."""
+    swap: SwapConfig
+    """The component that is swapped; none: the same system again."""
+
+
 class EvaluateConfig(Config):
     """Keys of `evaluate`."""
 

@@ -62,6 +62,11 @@ VERBS = (
         config="AttributeConfig",
     ),
     Verb(
+        name="replay",
+        summary="play a recorded rollout again with one component swapped, and see what changes",
+        config="ReplayConfig",
+    ),
+    Verb(
         name="train",
         summary="teach a local policy from gold solutions, and measure it on held-out tasks",
         config="TrainConfig",
@@ -106,6 +111,10 @@ EXAMPLES = (
     ("python -m loop compare runs/mine runs/default", "what differs between runs, and how surely"),
     ("python -m loop show task=t_4f21 run=mine", "everything about one task"),
     ("python -m loop attribute run=mine +round=1", "who is to blame, judged again"),
+    (
+        "python -m loop replay rollout=t_4f21-00 +round=1 swap.harness=1",
+        "a rollout again, on the harness that round 1 left",
+    ),
     ("python -m loop attribute traces=chats.jsonl", "the same of traces made elsewhere"),
     ("python -m loop doctor", "is everything there that a round needs?"),
     ("python -m loop synthesize environment.mcp_config=mcp.json", "services of your MCP servers"),

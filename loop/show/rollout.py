@@ -33,16 +33,10 @@ def show_rollout(seen: Seen, name: str, stage: str) -> Page:
         ConfigError: this pass has no such rollout.
     """
     units = seen.folder.units
-    trajectory = units.records(stage, Trajectory, name).get(name)
-    if trajectory is None:
-        raise ConfigError(
-            f"{seen.where} has no rollout '{name}' {PASSES[stage]}: its task was retired, or the "
-            "pass is not done; drop stage=reeval"
-        )
+    trajectory, scored = rollout_of(seen, stage, name)
     system = seen.before if stage == "rollout" else seen.after
     page = Page()
     page.heading(f"Rollout {name} ({seen.where}, {PASSES[stage]})")
-    scored = _score(seen, stage, trajectory)
     page.table(_facts(seen, stage, trajectory, scored))
     page.heading("Task")
     page.verbatim(trajectory.user_text)
@@ -56,6 +50,26 @@ def show_rollout(seen: Seen, name: str, stage: str) -> Page:
     if stage == "rollout":
         _show_verdict(page, seen, units.records("attribute", Attribution, name).get(name))
     return page
+
+
+def rollout_of(seen: Seen, stage: str, name: str) -> tuple[Trajectory, ScoredTrajectory | None]:
+    """Return a recorded rollout with its result, where it has one.
+
+    Args:
+        seen: the round.
+        stage: `rollout` or `reeval`: which pass.
+        name: id of the rollout.
+
+    Raises:
+        ConfigError: this pass has no such rollout.
+    """
+    trajectory = seen.folder.units.records(stage, Trajectory, name).get(name)
+    if trajectory is None:
+        raise ConfigError(
+            f"{seen.where} has no rollout '{name}' {PASSES[stage]}: its task was retired, or the "
+            "pass is not done; drop stage=reeval"
+        )
+    return trajectory, _score(seen, stage, trajectory)
 
 
 def _score(seen: Seen, stage: str, trajectory: Trajectory) -> ScoredTrajectory | None:
