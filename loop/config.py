@@ -352,6 +352,19 @@ class ReplayConfig(Config):
     """The component that is swapped; none: the same system again."""
 
 
+class ReviewConfig(Config):
+    """Keys of `accept` and of `reject`."""
+
+    patch: TextId | None
+    """Patch that waits (attribution.accept=review); null: the line says which do."""
+    reason: str | None
+    """Why, to be recorded; null: nothing is said."""
+    run: RunName
+    """Name of the run."""
+    runs_dir: PathText = Field(min_length=1)
+    """Folder of all runs."""
+
+
 class EvaluateConfig(Config):
     """Keys of `evaluate`."""
 
@@ -423,7 +436,7 @@ def as_round(config: EvaluateConfig) -> RunConfig:
         evaluator=config.evaluator,
         policy=config.policy,
         rollout=config.rollout.model_copy(update={"group_size": group_size or 1}),
-        attribution=AttributionConfig(audit_share=0.0, patches_per_mode=1),
+        attribution=AttributionConfig(audit_share=0.0, patches_per_mode=1, accept="auto"),
         faults=NoFaults(kind="none"),
         train=NoTraining(kind="none"),
         compute=config.compute,

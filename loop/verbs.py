@@ -67,6 +67,16 @@ VERBS = (
         config="ReplayConfig",
     ),
     Verb(
+        name="accept",
+        summary="accept a patch that waits: its gates run again, and the next round starts with it",
+        config="ReviewConfig",
+    ),
+    Verb(
+        name="reject",
+        summary="reject a patch that waits: it is not proposed again",
+        config="ReviewConfig",
+    ),
+    Verb(
         name="train",
         summary="teach a local policy from gold solutions, and measure it on held-out tasks",
         config="TrainConfig",
@@ -115,6 +125,7 @@ EXAMPLES = (
         "python -m loop replay rollout=t_4f21-00 +round=1 swap.harness=1",
         "a rollout again, on the harness that round 1 left",
     ),
+    ("python -m loop accept run=mine patch=p_3f9a2c", "take a patch that waits"),
     ("python -m loop attribute traces=chats.jsonl", "the same of traces made elsewhere"),
     ("python -m loop doctor", "is everything there that a round needs?"),
     ("python -m loop synthesize environment.mcp_config=mcp.json", "services of your MCP servers"),

@@ -206,5 +206,4 @@ def _show_repairs(page: Page, seen: Seen, rollout_id: str) -> None:
         page.line(f"{mode.party.value} {mode.place}: {mode.statement}")
         tried = [item for item in seen.decisions if item.mode_id == mode.mode_id]
         for item in tried:
-            kept = "kept" if item.acceptance.accepted else "rolled back"
-            page.line(f"patch {item.patch.patch_id}, {kept}: {item.patch.reason}", 4)
+            page.line(f"patch {item.patch.patch_id}, {item.fate.value}: {item.patch.reason}", 4)
