@@ -11,9 +11,19 @@ that its own text permits, and each failure a drafted task.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from loop.compute.pool import open_pool
 from loop.config import AttributeConfig
 from loop.console import Console
+from loop.judged_traces import (
+    TASKS,
+    VERDICTS,
+    check_result_folder,
+    judge_file,
+    judged_page,
+    write_judged,
+)
 from loop.looking import played_round_of, refuse_unknown
 from loop.reattribute import attribute_again
 from loop.reattribute_page import again_json, again_page
@@ -23,6 +33,8 @@ from loop.show.seen import Seen
 
 def main(config: AttributeConfig) -> int:
     """Print the verdicts, and return the exit status."""
+    if config.traces is not None:
+        return _attribute_traces(config, config.traces)
     check_result_file(config.out)
     ledger, number = played_round_of(config.runs_dir, config.run, config.round)
     console = Console()
@@ -46,3 +58,16 @@ def main(config: AttributeConfig) -> int:
     if config.out is not None:
         print(config.out)
     return 0 if again.is_equal else 1
+
+
+def _attribute_traces(config: AttributeConfig, traces: str) -> int:
+    check_result_folder(config.out)
+    console = Console()
+    judged = judge_file(config, console)
+    console.close()
+    drafts = 0 if config.out is None else write_judged(Path(config.out), judged)
+    judged_page(traces, judged).show()
+    if config.out is not None:
+        print(f"{drafts} drafted tasks in {Path(config.out) / TASKS}")
+        print(Path(config.out) / VERDICTS)
+    return 0
