@@ -174,17 +174,24 @@ def _show_policy(page: Page, attributions: Sequence[Attribution]) -> None:
 
 
 def _show_open(page: Page, decision: Decision, attributions: Sequence[Attribution]) -> None:
-    chosen = [item for item in attributions if item.verdict.decision is decision]
-    if not chosen:
+    """Add the traces of a decision, those for the same reason in one row."""
+    reasons: dict[str, list[str]] = {}
+    for item in attributions:
+        if item.verdict.decision is decision:
+            why = item.verdict.would_decide
+            said = f"would decide: {why}" if why else item.evidence[0].statement
+            reasons.setdefault(said, []).append(item.verdict.rollout_id)
+    if not reasons:
         return
-    page.heading(DECISIONS[decision].capitalize())
-    rows = []
-    for item in chosen[:_SHOWN]:
-        why = item.verdict.would_decide
-        said = f"would decide: {why}" if why else item.evidence[0].statement
-        rows.append((item.verdict.rollout_id, said))
-    page.table(rows)
-    _say_more(page, len(chosen))
+    page.heading(f"{DECISIONS[decision].capitalize()}: {sum(map(len, reasons.values()))}")
+    rows = sorted(reasons.items(), key=lambda pair: -len(pair[1]))
+    page.table([(_named(names), said) for said, names in rows[:_SHOWN]])
+    _say_more(page, len(rows))
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0]}{more}"
 
 
 def _say_more(page: Page, count: int) -> None:

@@ -49,6 +49,7 @@ def draft_task(trace: ForeignTrace, found: Attribution) -> dict[str, Any]:
         ],
         "suspected": [to_json(blame) for blame in found.verdict.blamed],
         "would_decide": found.verdict.would_decide,
+        "unmet": list(trace.unmet),
         "why": [fact.statement for fact in found.evidence],
         "expected": None,
         "to_complete": [

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attribution.foreign.answer_checks import answer_facts
-from attribution.foreign.answers import Answer
+from attribution.foreign.answers import Answer, short
 from attribution.foreign.call_checks import call_facts
 from attribution.foreign.end_checks import end_facts, user_facts
 from attribution.foreign.facts import WEAK, Fact, Traced, fact, num_turns, traced_calls
@@ -105,12 +105,35 @@ def _blamed(left: Sequence[Fact]) -> tuple[Blame, ...]:
 
 
 def _wanted(trace: ForeignTrace, calls: Sequence[Traced]) -> str:
-    wanted = ["a reference solution, or the state that the run should have left, to replay against"]
+    """Return what would decide about a failure in which nothing is left that speaks."""
+    wanted = []
+    refused = _last_refusal(calls)
+    if refused is not None and refused.call.answer is not None:
+        wanted.append(
+            f"whether {refused.call.name} was right to refuse in turn {refused.turn} "
+            f"({short(refused.call.answer.text)})"
+        )
+    if trace.unmet:
+        wanted.append(f"how this could be met from there: {trace.unmet[0]}")
+    wanted.append("a reference solution, or the state to be left, to replay against")
     if not trace.tools:
         wanted.append("the schemas of the tools")
     if calls and all(item.answer is Answer.ABSENT for item in calls):
         wanted.append("what the tools answered")
     return "; ".join(wanted)
+
+
+def _last_refusal(calls: Sequence[Traced]) -> Traced | None:
+    """Return the last call of the agent that was refused and that no later one made good."""
+    answered: set[str] = set()
+    for item in reversed(calls):
+        if item.call.by is not Speaker.AGENT:
+            continue
+        if item.answer is Answer.FINE:
+            answered.add(item.call.name)
+        if item.answer in (Answer.REFUSED, Answer.MISSING) and item.call.name not in answered:
+            return item
+    return None
 
 
 def _verdict(

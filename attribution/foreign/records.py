@@ -94,5 +94,7 @@ class ForeignTrace(Record):
     """What broke around the agent (its endpoint, the program that ran it); empty: nothing."""
     ended: str = ""
     """Why the episode ended, in the words of the program that ran it; empty: not said."""
+    unmet: tuple[str, ...] = ()
+    """What the evaluator that judged the episode says was not met, where it says so."""
     scenario: str | None = None
     """What a simulated user was told; None: no user is known to be simulated."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from attribution.foreign.answers import short
 from attribution.foreign.openai import with_answers
 from attribution.foreign.reading import (
     MAX_FILE_BYTES,
@@ -27,6 +28,15 @@ from attribution.foreign.reading import (
 )
 from attribution.foreign.records import ForeignMessage, ForeignTrace, Outcome
 from attribution.foreign.words import words
+
+_CHECKS = (
+    ("env_assertions", "env_assertion", "met"),
+    ("action_checks", "action", "action_match"),
+    ("nl_assertions", "nl_assertion", "met"),
+    ("communicate_checks", "info", "met"),
+)
+"""List of the evaluator's checks, key of what is checked, key of whether it is met."""
+_MOST_UNMET = 20
 
 
 def read_tau2(path: Path) -> Iterator[ForeignTrace]:
@@ -67,8 +77,32 @@ def read_tau2(path: Path) -> Iterator[ForeignTrace]:
             reward=number_won,
             broken=f"the run ended with {broken}" if broken else "",
             ended=ended,
+            unmet=_unmet(reward if isinstance(reward, dict) else {}),
             scenario=json.dumps(tasks.get(task_id, {}).get("user_scenario"), ensure_ascii=False),
         )
+
+
+def _unmet(reward: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what the benchmark's own evaluator says was not met."""
+    found = []
+    for key, inner, flag in _CHECKS:
+        listed = reward.get(key)
+        for entry in listed if isinstance(listed, list) else []:
+            if isinstance(entry, dict) and entry.get(flag) is False:
+                found.append(_told(entry.get(inner), key))
+    database = reward.get("db_check")
+    if isinstance(database, dict) and database.get("db_match") is False:
+        found.append("the database is not as it should be")
+    return tuple(found[:_MOST_UNMET])
+
+
+def _told(check: Any, key: str) -> str:
+    if not isinstance(check, dict):
+        return short(f"{key}: {check}")
+    name = check.get("func_name") or check.get("name") or key
+    by = check.get("env_type") or check.get("requestor") or "agent"
+    arguments = json.dumps(check.get("arguments") or {}, ensure_ascii=False)
+    return short(f"{name}({arguments}) of the {by}")
 
 
 def _messages(run: Mapping[str, Any], place: Place) -> tuple[ForeignMessage, ...]:

@@ -193,6 +193,17 @@ def test_without_schemas_and_answers_the_verdict_says_what_is_missing(tmp_path: 
     assert "what the tools answered" in found.verdict.would_decide
 
 
+def test_a_refusal_that_was_never_made_good_is_asked_about(tmp_path: Path) -> None:
+    refused = call("cancel_order", GOOD, {"error": "order is shipped"})
+
+    found = judged(tmp_path, chat(GET, refused, says("It is shipped.")))
+    answered = judged(tmp_path, chat(refused, call("cancel_order", GOOD, {"order": {}})))
+
+    asked = "whether cancel_order was right to refuse in turn 1"
+    assert found.verdict.would_decide.startswith(asked)
+    assert "right to refuse" not in answered.verdict.would_decide
+
+
 def test_a_schema_that_names_another_document_fetches_nothing(tmp_path: Path) -> None:
     import socket
 

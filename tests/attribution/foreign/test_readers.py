@@ -202,6 +202,33 @@ def test_results_of_tau2_have_both_sides_and_the_scenario(tmp_path: Path) -> Non
     assert checks_of(found) == ["tool_broke"]
 
 
+def test_what_the_benchmarks_evaluator_misses_is_what_would_decide(tmp_path: Path) -> None:
+    assertion = {"env_type": "user", "func_name": "assert_speed", "arguments": {"least": 200}}
+    action = {"requestor": "user", "name": "toggle_roaming", "arguments": {}}
+    reward = {
+        "reward": 0.0,
+        "db_check": {"db_match": False},
+        "env_assertions": [
+            {"env_assertion": assertion, "met": False},
+            {"env_assertion": {**assertion, "func_name": "assert_signal"}, "met": True},
+        ],
+        "action_checks": [{"action": action, "action_match": False}],
+        "nl_assertions": None,
+    }
+    path = tau2(tmp_path / "r.json", user("Hi."), agent("Hello."), reward_info=reward)
+
+    trace = only(path)
+
+    assert trace.unmet == (
+        'assert_speed({"least": 200}) of the user',
+        "toggle_roaming({}) of the user",
+        "the database is not as it should be",
+    )
+    assert "how this could be met from there: assert_speed" in (
+        judge_trace(trace).verdict.would_decide
+    )
+
+
 SIMULATED = {
     "an id of nobody": (
         ("Hi, cancel #W-1001.", "Which one?", "And #W-2002."), ["unknown_to_user"],
