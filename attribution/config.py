@@ -38,3 +38,23 @@ class DemoFaults(Config):
 
 FaultsConfig = Annotated[NoFaults | DemoFaults, Field(discriminator="kind")]
 """Keys under `faults`."""
+
+
+class BuiltinFaults(Config):
+    """`faults=builtin`: the kinds of fault that come with the program."""
+
+    kind: Literal["builtin"]
+    """Instances of each are planted where outcomes show them."""
+
+
+class WrittenFaults(Config):
+    """`faults=my_faults.jsonl`: faults that somebody wrote."""
+
+    kind: Literal["file"]
+    """Each is planted as it is written."""
+    path: str = Field(min_length=1)
+    """JSONL, one fault a line; docs/faults.md has the form."""
+
+
+BenchFaultsConfig = Annotated[BuiltinFaults | WrittenFaults, Field(discriminator="kind")]
+"""Keys under `faults` of `bench attribution`."""

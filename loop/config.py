@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from attribution.config import AttributionConfig, FaultsConfig, NoFaults
+from attribution.config import AttributionConfig, BenchFaultsConfig, FaultsConfig, NoFaults
 from components.environment.config import EnvironmentConfig
 from components.evaluator.config import EvaluatorConfig
 from components.harness.config import HarnessConfig
@@ -151,17 +151,24 @@ def sizes_of(config: RunConfig) -> Sizes:
 class BenchConfig(Config):
     """Keys of `bench`."""
 
-    benchmark: Literal["world", "specs", "fidelity"]
+    benchmark: Literal["attribution", "world", "specs", "fidelity"]
     """Which benchmark; the word after `bench`."""
     path: PathText | None
     """specs: JSONL of many servers (or a saved listing) that is compiled; fidelity: YAML or JSON of
     disposable servers; null where not asked."""
     labels: PathText | None
     """specs: JSONL of labelled tools (server, name, label) to hold readings against; null: none."""
+    faults: BenchFaultsConfig
+    """attribution: builtin, or a JSONL file of faults (docs/faults.md)."""
+    kinds: Literal["all", "developed", "held_out"]
+    """attribution: which of the built-in kinds are planted."""
+    evidence: Literal["full", "schemas", "uncertified"]
+    """attribution: what a verdict may lean on: full; schemas, where documentation writes nothing
+    else; uncertified, where certificates hold no recorded run."""
     runs_dir: PathText = Field(min_length=1)
     """specs: folder whose store keeps what was compiled."""
     compute: ComputeConfig
-    """specs: who compiles."""
+    """specs and attribution: who works."""
     scale: Scale
     """How long it measures: smoke for seconds, small for a minute, full for a good figure; of
     fidelity, how many sequences are generated where none are given."""

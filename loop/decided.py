@@ -48,6 +48,6 @@ def decisions_of(units: UnitLog) -> tuple[Decided, ...]:
 def is_removal(patch: Patch) -> bool:
     """Return whether a patch only takes a tool or a task out of service."""
     return patch.artifact == "retired" or any(
-        operation.op != "test" and "/quarantined" in operation.path
+        operation.op == "add" and operation.path.startswith("/quarantined/")
         for operation in patch.operations
     )

@@ -51,10 +51,10 @@ VERBS = (
     ),
     Verb(
         name="bench",
-        summary="measure a part against its bar: bench world, bench specs, bench fidelity",
+        summary="measure a part against its bar: bench attribution, world, specs or fidelity",
         config="BenchConfig",
         subject_key="benchmark",
-        subjects=("world", "specs", "fidelity"),
+        subjects=("world", "attribution", "specs", "fidelity"),
     ),
     Verb(
         name="attribute",
