@@ -16,6 +16,9 @@ class AttributionConfig(Config):
     """Share of the successes that are audited for false passes, from 0 to 1."""
     patches_per_mode: int = Field(ge=1)
     """Candidate patches tried for each failure mode."""
+    accept: Literal["auto", "review"]
+    """What becomes of a patch that passes every gate. auto: it is kept; review: it waits for the
+    verb accept or reject, and the round goes on without it."""
 
 
 class NoFaults(Config):
