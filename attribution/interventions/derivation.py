@@ -14,6 +14,7 @@ import jsonschema_rs
 from jsonpointer import resolve_pointer
 
 from attribution.evidence import evidence, place_of
+from attribution.interventions.clauses import broken_clauses, observed_by
 from attribution.records import Evidence, EvidenceKind, Party
 from components.environment.world import World
 from components.records.blueprint import FunctionalClass
@@ -35,12 +36,8 @@ def broken_task(system: System, task: Task, world: World) -> tuple[Evidence, ...
         *_answer(task, certificate),
         *_referents(task, certificate),
         *_demands(task, world),
+        *broken_clauses(task, certificate),
     )
-
-
-def observed_by(certificate: Certificate) -> dict[str, Any]:
-    """Return the certified answers' `data`, by step."""
-    return {name: call.envelope.get("data") for name, call in certificate.gold_run.items()}
 
 
 def _against(

@@ -15,7 +15,8 @@ from jsonpointer import resolve_pointer
 
 from attribution.change import Change, Operation, put
 from attribution.evidence import pointer_of, split_place
-from attribution.interventions.derivation import observed_by, text_of
+from attribution.interventions.clauses import observed_by
+from attribution.interventions.derivation import text_of
 from attribution.patchers.rows import certified_rows, mended_rows, row_of_place
 from attribution.records import Evidence
 from attribution.swap import body_of

@@ -18,9 +18,11 @@ from components.records.task import (
     FromExpression,
     FromInstruction,
     FromObservation,
+    FromRows,
     GoldStep,
     Provenance,
     Task,
+    has_all,
 )
 
 Observed = Mapping[str, Any]
@@ -103,6 +105,8 @@ def derive_value(
                     pointer, f"step {source.step} shows nothing at {shown}", source.step
                 )
             return value
+        case FromRows():
+            return _over_rows(source, observed, pointer)
         case FromDefault():
             return source.value
         case FromExpression():
@@ -117,6 +121,8 @@ def observations_of(source: Provenance) -> tuple[FromObservation, ...]:
     """Return every observation that a value rests on."""
     if isinstance(source, FromObservation):
         return (source,)
+    if isinstance(source, FromRows):
+        return (FromObservation(step=source.step, path=source.path),)
     if isinstance(source, FromExpression):
         return tuple(
             place
@@ -287,6 +293,23 @@ def _compute(source: FromExpression, inputs: Mapping[str, Any], pointer: str) ->
         return str(inputs[found[1]])
 
     return re.sub(r"\{(\w+)\}", fill, source.template)
+
+
+def _over_rows(source: FromRows, observed: Observed, pointer: str) -> int | float:
+    if source.step not in observed:
+        raise ProvenanceError(pointer, f"step {source.step} has not answered", source.step)
+    found, rows = at_path(observed[source.step], source.path)
+    if not found or not isinstance(rows, (list, tuple)):
+        shown = "/".join(map(str, source.path))
+        raise ProvenanceError(pointer, f"step {source.step} shows no list at {shown}", source.step)
+    taken = [row for row in rows if isinstance(row, Mapping) and has_all(row, source.where)]
+    if source.operation == "count":
+        return len(taken)
+    values = [row.get(source.field) for row in taken]
+    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    if len(numbers) != len(values):
+        raise ProvenanceError(pointer, f"a row has no number {source.field}", source.step)
+    return sum(numbers)
 
 
 def _is_plain(value: Any) -> bool:

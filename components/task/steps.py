@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -11,6 +11,7 @@ from components.environment.state import WorldState
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict, JsonObject, freeze
 from components.task.anchors import Anchor
+from components.task.clauses import Clauses
 from components.task.filling import Arguments, latest
 from components.task.graph import ToolShape
 from components.task.known import Known
@@ -53,7 +54,10 @@ class Walk:
     again: Known
     """The value as it was read again."""
     answer: Mapping[str, Known]
-    """Fields of the answer."""
+    """Fields of the answer that an observation shows as they are."""
+    state: WorldState
+    """Where it leads, among all services."""
+    clauses: Clauses = field(default_factory=Clauses)
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -87,22 +91,23 @@ class Node:
     @property
     def known(self) -> tuple[Known, ...]:
         """Values that only observations gave: what the request states was not found out."""
-        stated = {
-            str(item.value).lower()
-            for step in self.steps
-            for item in step.arguments
-            if item.source is None
-        }
-        return tuple(
-            fact
-            for fact in latest([fact for step in self.steps for fact in step.known])
-            if str(fact.value).lower() not in stated
-        )
+        return found_out(self.steps)
 
     def undoes(self, step: WalkStep) -> bool:
         """Return whether a step writes again what an earlier step of the walk wrote."""
-        written = _written(*self.steps)
-        return bool(written & _written(step))
+        return bool(written_by(*self.steps) & written_by(step))
+
+
+def found_out(steps: Sequence[WalkStep]) -> tuple[Known, ...]:
+    """Return the newest values that the answers of steps show and that the request need not say."""
+    stated = {
+        str(item.value).lower() for step in steps for item in step.arguments if item.source is None
+    }
+    return tuple(
+        fact
+        for fact in latest([fact for step in steps for fact in step.known])
+        if str(fact.value).lower() not in stated
+    )
 
 
 def can_be_had(
@@ -130,7 +135,7 @@ def can_be_had(
     return len(parts) > 1 and all(shows(whole, part) for part in parts)
 
 
-def _written(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
+def written_by(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
     """Return the fields, by row, that steps changed themselves; times do not count."""
     found = set()
     for step in steps:

@@ -1,7 +1,7 @@
-"""A walk in words: noun phrases for its rows and values, and one sentence for each of its writes.
+"""A walk in words: noun phrases for its rows and values, and a sentence for one of its writes.
 
-Owns what the request says. A row is named by what a person would call it, or by how it hangs
-together with such a row; a value that has to be read is described and never stated.
+Owns how rows and values are called. A row is named by what a person would call it, or by how it
+hangs together with such a row; a value that has to be read is described and never stated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONG = 24
 
 
 class Wording:
-    """Writes the request for one walk."""
+    """Finds words for the rows, values and writes of one walk."""
 
     def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
         """Args: ground and walk as found; rng chooses among the variants of every phrase."""
@@ -37,45 +37,13 @@ class Wording:
         self._short: dict[Hashable, Pieces] = {}
         self._whole: dict[Hashable, Pieces] = {}
         self._depth = 0
+        self._part: Pieces | None = None
+        """Words for the rows that a write is made for one by one."""
+        self._leading: Argument | None = None
+        """What the last sentence names first."""
         for step in walk.steps:
             for fact in step.known:
                 self._shown_by.setdefault(fact.row, step)
-
-    def request(self) -> Pieces:
-        """Return the whole instruction."""
-        pieces: list[str | Mark] = []
-        for step in self._walk.steps:
-            if step.shape.is_write:
-                pieces += self._joined(pieces, self._sentence(step), step.name)
-        if self._walk.answer:
-            sentence = fill(self._choice("answers"), {"values": self._asked()})
-            pieces += [" ", Mark(("demand", "answer"), sentence)]
-        return pieces
-
-    def _asked(self) -> Pieces:
-        """Return the words for what the answer holds."""
-        walk = self._walk
-        facts = list(walk.answer.values())
-        if walk.first in facts and walk.again in facts:
-            noun = phrases().noun(walk.first.place)
-            template = self._choice("both").replace("{noun}", noun)
-            return fill(template, {"row": self._row(walk.first.row)})
-        listed: list[str | Mark] = []
-        for fact in facts:
-            if listed:
-                listed.append(" and ")
-            listed += self._noun_phrase(fact, "before" if fact == walk.first else "")
-        return listed
-
-    def _joined(self, before: Pieces, sentence: Pieces, step: str) -> Pieces:
-        if not before:
-            return [Mark(("demand", step), sentence)]
-        first, *rest = sentence
-        # Only words of a template are lowered: a name keeps its letters.
-        if isinstance(first, str) and self._rng.random() < 0.75:
-            sentence = [first[0].lower() + first[1:], *rest]
-            return [f" {self._choice('connectors')} ", Mark(("demand", step), sentence)]
-        return [" ", Mark(("demand", step), sentence)]
 
     def _sentence(self, step: WalkStep) -> Pieces:
         pointers = [item.parameter.pointer for item in step.arguments]
@@ -87,6 +55,7 @@ class Wording:
             step.arguments,
             key=lambda item: template.find(f"{{{slot_name(item.parameter.pointer)}}}"),
         )
+        self._leading = order[0] if order else None
         return fill(
             template,
             {slot_name(item.parameter.pointer): self._slot(step, item) for item in order},
@@ -94,6 +63,8 @@ class Wording:
 
     def _slot(self, step: WalkStep, item: Argument) -> Pieces:
         pointer = item.parameter.pointer
+        if self._part is not None and item.source is not None and self._is_of_part(item.source):
+            return self._part
         if item.template:
             assert item.source is not None
             words = phrases().slot(step.shape, pointer, is_fact=True, is_text=True)
@@ -110,6 +81,10 @@ class Wording:
         if not item.parameter.names_row:
             return self._noun_phrase(item.source)
         return self._value(step, item)
+
+    def _is_of_part(self, fact: Known) -> bool:
+        group = self._walk.clauses.group
+        return group is not None and fact.step == group.part.step
 
     def _literal(self, step: WalkStep, item: Argument) -> Mark:
         return Mark(("literal", step.name, item.parameter.pointer), [str(item.value)])
@@ -255,6 +230,15 @@ class Wording:
         pick = facts[0].pick if facts else None
         if pick is None:
             return words
+        several = self._several(row, words)
+        by = next(fact for fact in facts if fact.path[-1] == pick.by)
+        kind = "time" if isinstance(by.value, str) else "number"
+        template = self._choice(f"{'most' if pick.most else 'least'}_{kind}")
+        before = template.replace("{noun}", phrases().noun(by.place))
+        return [f"{before} ", *several]
+
+    def _several(self, row: RowKey, words: Pieces) -> Pieces:
+        """Return words for a row in the plural."""
         noun = phrases().table_noun(row.service, row.table)
         several = [
             re.sub(rf"\b{re.escape(noun)}\b", plural(noun), piece, count=1)
@@ -262,13 +246,9 @@ class Wording:
             else piece
             for piece in words[:2]
         ]
-        if several == words[:2]:
+        if several == list(words[:2]):
             raise SynthesisError(f"no words for several of {row.service}.{row.table}")
-        by = next(fact for fact in facts if fact.path[-1] == pick.by)
-        kind = "time" if isinstance(by.value, str) else "number"
-        template = self._choice(f"{'most' if pick.most else 'least'}_{kind}")
-        before = template.replace("{noun}", phrases().noun(by.place))
-        return [f"{before} ", *several, *words[2:]]
+        return [*several, *words[2:]]
 
     def _person(self, step: WalkStep, item: Argument) -> Pieces:
         """Return the words for the row that links to the described one."""
