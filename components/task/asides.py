@@ -36,7 +36,9 @@ def with_restraint(ground: Ground, walk: Walk, names: Names, rng: random.Random)
         pointers = [item.pointer for item in shape.parameters]
         if phrases().restraints(shape, pointers):
             forbidden = search.forbidden(shape, fact, names)
-            if forbidden is not None:
+            if forbidden is not None and phrases().restraints(
+                shape, [item.parameter.pointer for item in forbidden.arguments], forbidden.pointer
+            ):
                 clauses = replace(walk.clauses, restraints=(*walk.clauses.restraints, forbidden))
                 return replace(walk, clauses=clauses)
     return None

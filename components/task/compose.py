@@ -19,8 +19,8 @@ from components.records.task import Certificate, RejectedDraft, Task
 from components.records.world import WorldSpec
 from components.task.author import author_task
 from components.task.certify import certify
-from components.task.clauses import drawn_kinds
-from components.task.drawing import Wanted, drawn_walk, walk_with_clauses
+from components.task.clauses import Names, drawn_kinds
+from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
 from components.task.reasons import Reason, Rejection
@@ -30,6 +30,10 @@ WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""
 _LEAST_K = 2
 """Services that a reaction joins."""
+_OF_CLAUSES = frozenset(
+    {Reason.CLAUSES, Reason.STRUCTURE, Reason.CLUMSY, Reason.FALSE_PASS, Reason.FALSE_FAIL}
+)
+"""Why a walk with a restraint or a condition may be refused where it would pass without."""
 
 
 class TaskSettings(Protocol):
@@ -91,23 +95,28 @@ def _drafted(
             reason=Reason.NO_REACTION,
             detail=f"no {settings.k} of {', '.join(about)} react to one another",
         )
-    own = random.Random(f"{draft_seed}:clauses")
+    own, names = random.Random(f"{draft_seed}:clauses"), Names()
     kinds = drawn_kinds(own, settings.walk_length)
-    if kinds:
-        wanted = Wanted(k=settings.k, length=settings.walk_length, kinds=kinds)
-        walk = walk_with_clauses(ground, wanted, own)
-        if walk is not None:
-            made = _certified(system, ground, walk, settings, draft_seed, own)
-            if isinstance(made, ComposedTask):
-                return made
+    wanted = Wanted(k=settings.k, length=settings.walk_length, kinds=kinds)
+    walk = lengthened(ground, wanted, names, own)
+    if walk is not None:
+        walk = with_asides(ground, walk, wanted, names, own)
+        made = _certified(system, ground, walk, settings, draft_seed, own)
+        if isinstance(made, ComposedTask):
+            return made
     # A draft whose clauses come to nothing is the plain one that its seed would give without them.
-    walk = drawn_walk(ground, settings.k, settings.walk_length, rng)
-    if walk is None:
+    plain = drawn_walk(ground, settings.k, settings.walk_length, rng)
+    if plain is None:
         return Rejection(
             reason=Reason.NO_PATH,
             detail=f"no walk of {settings.walk_length} calls through {settings.k} services found",
         )
-    return _certified(system, ground, walk, settings, draft_seed, rng)
+    walk = with_asides(ground, plain, wanted, Names(), own)
+    if walk.clauses:
+        made = _certified(system, ground, walk, settings, draft_seed, own)
+        if isinstance(made, ComposedTask) or made.reason not in _OF_CLAUSES:
+            return made
+    return _certified(system, ground, plain, settings, draft_seed, rng)
 
 
 def _certified(

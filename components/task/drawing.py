@@ -21,6 +21,8 @@ from components.task.walk import WalkSearch
 _ANCHORS_PER_KIND = 4
 _MAX_EXECUTED = 1300
 """Calls executed for one draft before it is given up."""
+_LEAST_K = 2
+"""Services that a reaction joins."""
 _LEAST = 3
 """Calls that a turn takes: a read, a write, and the read again."""
 
@@ -54,30 +56,32 @@ def drawn_walk(ground: Ground, k: int, length: int, rng: random.Random) -> Walk 
     return None
 
 
-def walk_with_clauses(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | None:
-    """Return a walk with clauses of some of the kinds wanted, or None when none can be had."""
-    names = Names()
-    walk = _lengthened(ground, wanted, names, rng)
-    if walk is None:
-        walk = drawn_walk(ground, wanted.k, wanted.length, rng)
-    if walk is None:
+def lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random) -> Walk | None:
+    """Return a shorter walk with what makes it as long as wanted, or None.
+
+    Where K leaves room for it, the list is in a service that the walk has not been in.
+    """
+    group, count = ClauseKind.EVERY in wanted.kinds, ClauseKind.COUNT in wanted.kinds
+    k = max(_LEAST_K, wanted.k - 1)
+    if group and count and wanted.length - 3 < max(_LEAST, k):
+        count = False
+    length = wanted.length - 2 * group - count
+    if not (group or count) or length < max(_LEAST, k):
         return None
+    walk = drawn_walk(ground, k, length, rng)
+    if walk is not None and group:
+        walk = with_group(ground, walk, wanted.k, names.next(), rng)
+    if walk is not None and count:
+        walk = with_count(ground, walk, wanted.k, rng)
+    return walk
+
+
+def with_asides(
+    ground: Ground, walk: Walk, wanted: Wanted, names: Names, rng: random.Random
+) -> Walk:
+    """Return the walk with a restraint and a condition, where they are wanted and can be had."""
     if ClauseKind.CONDITION in wanted.kinds:
         walk = with_condition(ground, walk, names, rng) or walk
     if ClauseKind.RESTRAINT in wanted.kinds:
         walk = with_restraint(ground, walk, names, rng) or walk
-    return walk if walk.clauses else None
-
-
-def _lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random) -> Walk | None:
-    """Return a shorter walk with what makes it as long as wanted, or None."""
-    group, count = ClauseKind.EVERY in wanted.kinds, ClauseKind.COUNT in wanted.kinds
-    length = wanted.length - 2 * group - count
-    if not (group or count) or length < max(_LEAST, wanted.k):
-        return None
-    walk = drawn_walk(ground, wanted.k, length, rng)
-    if walk is not None and group:
-        walk = with_group(ground, walk, names.next(), rng)
-    if walk is not None and count:
-        walk = with_count(ground, walk, rng)
     return walk

@@ -41,10 +41,18 @@ class Listing:
     key: str
 
 
-def with_group(ground: Ground, walk: Walk, name: str, rng: random.Random) -> Walk | None:
-    """Return the walk with one write for every row of a part of a list, or None."""
+def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random) -> Walk | None:
+    """Return the walk with one write for every row of a part of a list, or None.
+
+    Args:
+        ground: all services, explored.
+        walk: a walk through K services, or through one less: then the list is in another.
+        k: K.
+        name: of the clause.
+        rng: every choice.
+    """
     filler = Filler(ground.world, ground.graph, rng)
-    for listing in _drawn(_listings(ground, walk), rng):
+    for listing in _drawn(_listings(ground, walk, k), rng):
         parts = list(_parts(ground, listing, len(walk.steps)))
         for part, rows in _drawn(parts, rng)[:2]:
             for shape in _drawn(_writes(ground, listing), rng):
@@ -59,9 +67,9 @@ def with_group(ground: Ground, walk: Walk, name: str, rng: random.Random) -> Wal
     return None
 
 
-def with_count(ground: Ground, walk: Walk, rng: random.Random) -> Walk | None:
+def with_count(ground: Ground, walk: Walk, k: int, rng: random.Random) -> Walk | None:
     """Return the walk with a number over a part of a list in its answer, or None."""
-    found = [item for listing in _listings(ground, walk) for item in _numbers(ground, listing)]
+    found = [item for listing in _listings(ground, walk, k) for item in _numbers(ground, listing)]
     if not found:
         return None
     operations = sorted({counted.operation for _listing, counted in found})
@@ -80,13 +88,15 @@ def _drawn(items: Any, rng: random.Random) -> list[Any]:
     return found[:_TRIES]
 
 
-def _listings(ground: Ground, walk: Walk) -> Iterator[Listing]:
-    """Yield the lists that values of the walk lead to, in services that it has been in."""
+def _listings(ground: Ground, walk: Walk, k: int) -> Iterator[Listing]:
+    """Yield the lists that values of the walk lead to, in services that it may still be in."""
     known = found_out(walk.steps)
     last = walk.steps[-1].shape.service
     name = f"s{len(walk.steps) + 1:02d}"
     made = {(step.shape.name, as_object(step.arguments)) for step in walk.steps}
-    for service in walk.services:
+    is_full = len(walk.services) == k
+    services = walk.services if is_full else sorted(set(ground.reads) - set(walk.services))
+    for service in services:
         for shape in ground.graph.of_service(service) if service != last else ():
             lists = [shown for shown in shape.shown if shown.is_list]
             if shape.is_write or len(lists) != 1:

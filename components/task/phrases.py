@@ -40,11 +40,22 @@ class Phrases:
         ]
         return fitting or [_generic_sentence(shape, pointers)]
 
-    def restraints(self, shape: ToolShape, pointers: Sequence[str]) -> Sequence[str]:
+    def restraints(
+        self, shape: ToolShape, pointers: Sequence[str], pointer: str = ""
+    ) -> Sequence[str]:
         """Return words, to follow `but` or to begin a sentence, that forbid a call.
 
         Where the phrase files have none, a write that sets one value of a row gets common ones.
+
+        Args:
+            shape: the write.
+            pointers: its arguments.
+            pointer: the one that the words must name; empty: any.
         """
+        found = self._restraints(shape, pointers)
+        return [text for text in found if not pointer or f"{{{slot_name(pointer)}}}" in text]
+
+    def _restraints(self, shape: ToolShape, pointers: Sequence[str]) -> Sequence[str]:
         names = {slot_name(pointer) for pointer in pointers}
         known = [
             text

@@ -11,7 +11,7 @@ import random
 import re
 
 from components.errors import SynthesisError
-from components.task.clauses import Conditional, Forbidden, Part
+from components.task.clauses import Conditional, Forbidden, Group, Part
 from components.task.graph import Place
 from components.task.ground import Ground
 from components.task.known import RowKey, entity_of
@@ -63,9 +63,7 @@ class Request(Wording):
         """Return the sentence for a write, with a restraint on the same row where one fits."""
         group = self._clauses.group
         if group is not None and step.name == group.steps[0]:
-            self._part = [Mark(("clause", group.name), self._each(group.part, len(group.steps)))]
             sentence = self._demanded(group.steps, self._sentence(step))
-            self._part = None
             return self._joined(before, sentence)
         words = self._sentence(step)
         leading = self._leading
@@ -119,12 +117,16 @@ class Request(Wording):
         rows = self._rows(counted.part)
         if counted.part.where is not None:
             state = counted.part.where[1]
-            return fill(self._choice("count_state").replace("{state}", state), {"rows": rows})
+            template = self._choice("count_state").replace("{state}", state)
+            return fill(template, {"rows": rows, "bare": _bare(rows, "")})
         noun = phrases().noun(self._place(counted.part, counted.field))
         return fill(self._choice("sum").replace("{noun}", noun), {"rows": rows})
 
+    def _of_group(self, group: Group) -> Pieces:
+        """Return the words for the rows that a write is made for one by one."""
+        return [Mark(("clause", group.name), self._each(group.part, len(group.steps)))]
+
     def _each(self, part: Part, num: int) -> Pieces:
-        """Return the words for rows that a write is made for one by one."""
         if part.by:
             template = self._choice(f"each_time_{'most' if part.most else 'least'}")
             noun = phrases().noun(self._place(part, part.by))
@@ -191,14 +193,10 @@ class Request(Wording):
         """Return the words that forbid a call; with `is_it`, its row was just named."""
         slot = slot_name(forbidden.pointer)
         pointers = [item.parameter.pointer for item in forbidden.arguments]
-        fitting = [
-            text
-            for text in phrases().restraints(forbidden.shape, pointers)
-            if f"{{{slot}}}" in text
-        ]
+        fitting = phrases().restraints(forbidden.shape, pointers, forbidden.pointer)
         if not fitting:
             raise SynthesisError(f"no words that forbid {forbidden.shape.name}")
-        template = self._rng.choice(fitting)
+        template = self._rng.choice(list(fitting))
         if is_it and not self._is_person(forbidden):
             template = re.sub(rf"the ([\w -]+) of \{{{slot}\}}", r"its \1", template)
             template = template.replace(f"{{{slot}}}", "it")

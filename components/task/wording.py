@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 
 from components.environment.names import plural
 from components.errors import SynthesisError
+from components.task.clauses import Group
 from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
@@ -37,8 +38,6 @@ class Wording:
         self._short: dict[Hashable, Pieces] = {}
         self._whole: dict[Hashable, Pieces] = {}
         self._depth = 0
-        self._part: Pieces | None = None
-        """Words for the rows that a write is made for one by one."""
         self._leading: Argument | None = None
         """What the last sentence names first."""
         for step in walk.steps:
@@ -63,8 +62,9 @@ class Wording:
 
     def _slot(self, step: WalkStep, item: Argument) -> Pieces:
         pointer = item.parameter.pointer
-        if self._part is not None and item.source is not None and self._is_of_part(item.source):
-            return self._part
+        group = self._walk.clauses.group
+        if group is not None and item.source is not None and item.source.step == group.part.step:
+            return self._of_group(group)
         if item.template:
             assert item.source is not None
             words = phrases().slot(step.shape, pointer, is_fact=True, is_text=True)
@@ -82,9 +82,8 @@ class Wording:
             return self._noun_phrase(item.source)
         return self._value(step, item)
 
-    def _is_of_part(self, fact: Known) -> bool:
-        group = self._walk.clauses.group
-        return group is not None and fact.step == group.part.step
+    def _of_group(self, group: Group) -> Pieces:
+        raise NotImplementedError
 
     def _literal(self, step: WalkStep, item: Argument) -> Mark:
         return Mark(("literal", step.name, item.parameter.pointer), [str(item.value)])
