@@ -14,17 +14,18 @@ from attribution.records import Evidence, EvidenceKind, Party
 from components.records.frozen import thaw
 from components.records.task import Certificate, Condition, Every, Restraint, Task
 from components.task.clause_gates import every_problem, holds, restrained
-from components.task.provenance import ProvenanceError
+from components.task.provenance import ProvenanceError, clock_of
 
 
-def observed_by(certificate: Certificate) -> dict[str, Any]:
-    """Return the certified answers' `data`, by step."""
-    return {name: call.envelope.get("data") for name, call in certificate.gold_run.items()}
+def observed_by(task: Task, certificate: Certificate) -> dict[str, Any]:
+    """Return the certified answers' `data`, by step, and the clock for a task that needs it."""
+    answers = {name: call.envelope.get("data") for name, call in certificate.gold_run.items()}
+    return {**clock_of(task), **answers}
 
 
 def broken_clauses(task: Task, certificate: Certificate) -> Iterator[Evidence]:
     """Yield what of a task's clauses does not fit its certified run."""
-    observed = observed_by(certificate)
+    observed = observed_by(task, certificate)
     for name in sorted({*task.clauses, *certificate.forbidden}):
         problem = _problem(task, certificate, observed, name)
         if problem:

@@ -22,6 +22,7 @@ from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, FromInstruction, GoldStep, Provenance, Task
 from components.task.gold import rows_named
+from components.task.moments import moment_at
 from components.task.provenance import ProvenanceError, derive_value
 
 _MISSING = object()
@@ -62,7 +63,7 @@ def _services(task: Task, certificate: Certificate) -> Iterator[Evidence]:
 
 
 def _steps(task: Task, certificate: Certificate) -> Iterator[Evidence]:
-    observed = observed_by(certificate)
+    observed = observed_by(task, certificate)
     for name in sorted(set(task.gold) | set(certificate.gold_run)):
         step, call = task.gold.get(name), certificate.gold_run.get(name)
         if step is None or call is None:
@@ -129,7 +130,7 @@ def _arguments(
 
 
 def _answer(task: Task, certificate: Certificate) -> Iterator[Evidence]:
-    observed, certified = observed_by(certificate), thaw(certificate.gold_answer)
+    observed, certified = observed_by(task, certificate), thaw(certificate.gold_answer)
     for field in sorted(set(task.answer) | set(certified)):
         source, wanted = task.answer.get(field), certified.get(field, _MISSING)
         parts: tuple[str, ...] = ("answer", field)
@@ -194,6 +195,8 @@ def _is_lost_from_text(
     given = [value for call in certificate.gold_run.values() for value in call.arguments.values()]
     known = {text_of(value) for value in (*given, *certificate.gold_answer.values())}
     words = task.instruction[source.start : source.end]
+    if source.cast == "moment":
+        return moment_at(words, task.world.now) is None
     return words not in known and text_of(wanted).casefold() not in task.instruction.casefold()
 
 
@@ -205,7 +208,7 @@ def text_of(value: Any) -> str:
 
 
 def _referents(task: Task, certificate: Certificate) -> Iterator[Evidence]:
-    observed = observed_by(certificate)
+    observed = observed_by(task, certificate)
     for name, referent in sorted(task.referents.items()):
         count = rows_named(referent, observed.get(referent.step))
         if count != 1:

@@ -23,7 +23,7 @@ from attribution.swap import body_of
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, Task
-from components.task.provenance import ProvenanceError, derive_value, leaves
+from components.task.provenance import CLOCK, ProvenanceError, derive_value, leaves
 
 _MISSING = object()
 _MIN_WORDS = 6
@@ -146,7 +146,7 @@ class _Mender:
 
     def _all_arguments(self) -> Iterator[Change]:
         """Every argument that does not come out as certified at once: one alone is no gold yet."""
-        observed, steps = observed_by(self._certificate), []
+        observed, steps = observed_by(self._task, self._certificate), []
         for name, step in sorted(self._task.gold.items()):
             call = self._certificate.gold_run.get(name)
             if call is None or (step.service, step.tool) != (call.service, call.tool):
@@ -181,9 +181,9 @@ class _Mender:
         constant last.
         """
         found: list[dict[str, Any]] = []
-        observed = observed_by(self._certificate)
+        observed = observed_by(self._task, self._certificate)
         for step in sorted(observed, reverse=True):
-            if before is not None and step >= before:
+            if step == CLOCK or (before is not None and step >= before):
                 continue
             for path, leaf in leaves(observed[step]):
                 if type(leaf) is type(wanted) and leaf == wanted:

@@ -25,7 +25,8 @@ class FromInstruction(Record):
     kind: Literal["instruction"] = "instruction"
     start: int = Field(ge=0)
     end: int = Field(gt=0)
-    cast: Literal["string", "integer", "number", "boolean"] = "string"
+    cast: Literal["string", "integer", "number", "boolean", "moment"] = "string"
+    """`moment`: the words say a time relative to the world's clock, as in `9:00 tomorrow`."""
 
 
 class Pick(Record):

@@ -1,7 +1,7 @@
-"""Restraints and conditions of a walk: calls that must not be made, values that decide.
+"""Restraints, conditions and relative dates of a walk.
 
-Neither adds a call to gold. A forbidden call is one that the world would accept at the end of the
-walk, and whose effect nothing else of the walk has: whoever makes it fails the criterion that
+None of them adds a call to gold. A forbidden call is one that the world would accept at the end of
+the walk, and whose effect nothing else of the walk has: whoever makes it fails the criterion that
 nothing else changed.
 """
 
@@ -19,6 +19,7 @@ from components.task.filling import Filler, as_object
 from components.task.graph import ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, entity_of
+from components.task.moments import TIMES, known_days, moment_at, words_for
 from components.task.phrases import phrases
 from components.task.steps import Walk, WalkStep, found_out
 
@@ -80,6 +81,39 @@ def with_condition(ground: Ground, walk: Walk, names: Names, rng: random.Random)
     return None
 
 
+def with_date(ground: Ground, walk: Walk, rng: random.Random) -> Walk | None:
+    """Return the walk with one stated time said relative to the clock, or None.
+
+    The time becomes one that people say so, soon after the clock; the walk is not executed again,
+    since gold is.
+    """
+    found = [
+        item
+        for step in walk.steps
+        for item in step.arguments
+        if step.shape.is_write and item.source is None and TIMES.fullmatch(str(item.value))
+    ]
+    if not found:
+        return None
+    chosen = rng.choice(found)
+    days = rng.choice(known_days())
+    words = rng.choice(list(words_for(days, str(chosen.value))))
+    moment = moment_at(words, ground.world.initial.now)
+    steps = tuple(
+        replace(
+            step,
+            arguments=tuple(
+                replace(item, value=moment, words=words)
+                if item.value == chosen.value and item.source is None
+                else item
+                for item in step.arguments
+            ),
+        )
+        for step in walk.steps
+    )
+    return replace(walk, steps=steps, clauses=replace(walk.clauses, has_date=True))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Test:
     relation: Literal["is", "above", "below"]
@@ -121,6 +155,8 @@ def _deciding(ground: Ground, walk: Walk) -> Iterator[Known]:
     seen = set()
     for step in walk.steps:
         for fact in step.known if not step.shape.is_write else ():
+            if not step.names_by_itself(fact):
+                continue
             key = (fact.row.service, fact.row.table, fact.row.row_id)
             if fact.place.field in touched.get(key, ()) or (key, fact.place.field) in seen:
                 continue
@@ -162,10 +198,13 @@ class _Search:
         used |= {item.shape.name for item in walk.clauses.forbidden()}
         services = set(walk.services)
         found: list[tuple[float, int, ToolShape, Known]] = []
+        group = walk.clauses.group
         for step in walk.steps:
             for item in step.arguments:
                 if item.source is None or item.template or not item.parameter.names_row:
                     continue
+                if group is not None and item.source.step == group.part.step:
+                    continue  # words for one of several rows there are none
                 for shape in self._ground.takers.get(item.source.means, ()):
                     if shape.service in services and shape.name not in used:
                         rank = 0.0 if step.shape.is_write else 1.0

@@ -124,6 +124,8 @@ def _provenance(walk: Walk, step: WalkStep, item: Argument, spans: dict[Tag, Spa
     )
     if span is None:
         raise SynthesisError(f"{step.name}{item.parameter.pointer}: the request does not state it")
+    if item.words:
+        return FromInstruction(start=span.start, end=span.end, cast="moment")
     return _stated(span, item.value)
 
 

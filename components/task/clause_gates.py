@@ -12,13 +12,23 @@ from typing import Any
 from components.environment.state import WorldState
 from components.environment.world import World
 from components.records.frozen import FrozenDict, JsonObject
-from components.records.task import Condition, Every, FromRows, Restraint, Task
+from components.records.task import (
+    Condition,
+    Every,
+    FromInstruction,
+    FromRows,
+    Restraint,
+    Task,
+)
 from components.task.gold import Call, Gold, play, tried
 from components.task.graph import ToolGraph
+from components.task.moments import shifted
 from components.task.provenance import (
+    CLOCK,
     ProvenanceError,
     assemble,
     at_path,
+    derive_arguments,
     derive_value,
 )
 from components.task.reasons import Reason, Rejection
@@ -139,6 +149,7 @@ def broken_lines(
                         gold.answer,
                     )
                 yield from _one_more(world, task, gold, name, clause)
+    yield from _other_days(world, task, gold)
     for field, source in sorted(task.answer.items()):
         if isinstance(source, FromRows):
             for other_source in _other_numbers(source):
@@ -176,6 +187,28 @@ def _one_more(
         if done is not None and done[1]:
             yield "one_more", f"{name} {key}", done[0], gold.answer
             return
+
+
+def _other_days(
+    world: World, task: Task, gold: Gold
+) -> Iterator[tuple[str, str, WorldState, JsonObject]]:
+    """Yield gold with each relative date counted from another day than the clock's."""
+    for number, name in enumerate(gold.names):
+        record = gold.records[name]
+        for pointer, source in sorted(task.gold[name].arguments.items()):
+            if not isinstance(source, FromInstruction) or source.cast != "moment":
+                continue
+            for days in (1, -1):
+                later = shifted(task.world.now, days)
+                wrong = derive_arguments(
+                    task.gold[name], task.instruction, {**gold.observed, CLOCK: later}
+                )
+                call = Call(record.service, record.tool, wrong)
+                done = tried(world, gold.states[number], call)
+                if done is not None:
+                    final = play(world, done[0], gold.calls(number + 1))
+                    yield "wrong_day", f"{name}{pointer} by {days:+d}", final, gold.answer
+                    break
 
 
 def _other_numbers(source: FromRows) -> Iterator[FromRows]:

@@ -1,7 +1,8 @@
 """What a request says beyond its steps, as the author holds it, and which drafts get what.
 
 Owns the shares. A clause is a restraint (a call that must not be made), a condition, a write for
-every row of a part of a list, or a number over such rows in the answer.
+every row of a part of a list, a number over such rows in the answer, or a time that is said
+relative to the clock.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from components.task.provenance import Path
 LEAST_LENGTH = 5
 """Shorter walks make plain requests: what a small model begins with."""
 _MOST = 2
-"""Kinds of clause in one request."""
+"""Kinds of clause in one request; a relative date is no burden and comes on top."""
 
 
 class ClauseKind(StrEnum):
@@ -30,6 +31,7 @@ class ClauseKind(StrEnum):
     CONDITION = "condition"
     EVERY = "every"
     COUNT = "count"
+    DATE = "date"
 
 
 SHARES: Mapping[ClauseKind, float] = {
@@ -37,6 +39,7 @@ SHARES: Mapping[ClauseKind, float] = {
     ClauseKind.CONDITION: 0.3,
     ClauseKind.EVERY: 0.25,
     ClauseKind.COUNT: 0.25,
+    ClauseKind.DATE: 0.5,
 }
 """How often a draft looks for a clause of each kind."""
 
@@ -121,9 +124,12 @@ class Clauses:
     conditions: tuple[Conditional, ...] = ()
     group: Group | None = None
     counted: Counted | None = None
+    has_date: bool = False
+    """A time of some write is said relative to the clock: the argument has the words."""
 
     def __bool__(self) -> bool:
-        return bool(self.restraints or self.conditions or self.group or self.counted)
+        others = self.group or self.counted or self.has_date
+        return bool(self.restraints or self.conditions or others)
 
     def of_step(self, name: str) -> Conditional | None:
         """Return the condition under which a step is done."""
@@ -140,7 +146,9 @@ def drawn_kinds(rng: random.Random, length: int) -> frozenset[ClauseKind]:
     drawn = [kind for kind, share in SHARES.items() if rng.random() < share]
     if length < LEAST_LENGTH:
         return frozenset()
-    return frozenset(rng.sample(drawn, min(_MOST, len(drawn))))
+    others = [kind for kind in drawn if kind is not ClauseKind.DATE]
+    kept = rng.sample(others, min(_MOST, len(others)))
+    return frozenset({*kept, *set(drawn) - set(others)})
 
 
 @dataclass(slots=True)

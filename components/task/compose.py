@@ -32,8 +32,9 @@ _LEAST_K = 2
 """Services that a reaction joins."""
 _OF_CLAUSES = frozenset(
     {Reason.CLAUSES, Reason.STRUCTURE, Reason.CLUMSY, Reason.FALSE_PASS, Reason.FALSE_FAIL}
+    | {Reason.GOLD_FAILS}
 )
-"""Why a walk with a restraint or a condition may be refused where it would pass without."""
+"""Why a walk with clauses that add no call may be refused where it would pass without them."""
 
 
 class TaskSettings(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from components.task.anchors import Anchor
-from components.task.asides import with_condition, with_restraint
+from components.task.asides import with_condition, with_date, with_restraint
 from components.task.clauses import ClauseKind, Names
 from components.task.ground import Ground
 from components.task.parts import with_count, with_group
@@ -79,9 +79,11 @@ def lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random)
 def with_asides(
     ground: Ground, walk: Walk, wanted: Wanted, names: Names, rng: random.Random
 ) -> Walk:
-    """Return the walk with a restraint and a condition, where they are wanted and can be had."""
+    """Return the walk with what is wanted of it and adds no call, where that can be had."""
     if ClauseKind.CONDITION in wanted.kinds:
         walk = with_condition(ground, walk, names, rng) or walk
     if ClauseKind.RESTRAINT in wanted.kinds:
         walk = with_restraint(ground, walk, names, rng) or walk
+    if ClauseKind.DATE in wanted.kinds:
+        walk = with_date(ground, walk, rng) or walk
     return walk

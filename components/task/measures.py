@@ -14,7 +14,7 @@ from components.records.system import System
 from components.records.task import Certificate, Condition, FromRows, Task
 from components.task.duplicates import calls_of
 from components.task.gates import length_of
-from components.task.provenance import observations_of
+from components.task.provenance import observations_of, tells_time
 
 
 class TaskMeasures(Record):
@@ -46,8 +46,8 @@ class TaskMeasures(Record):
     answers: int
     """Tasks that ask for an answer."""
     grammar: FrozenDict[str, int] = FrozenDict()
-    """What requests say beyond their steps -> tasks: pick, restraint, condition, every, count, sum;
-    `plain` for those that say nothing beyond them.
+    """What requests say beyond their steps -> tasks: pick, restraint, condition, every, count, sum,
+    date; `plain` for those that say nothing beyond them.
     """
     difficulty: FrozenDict[str, int]
     """Sum of the tools' difficulties, in steps of 5 -> tasks."""
@@ -115,6 +115,8 @@ def grammar_of(task: Task) -> Sequence[str]:
         kinds.discard("restraint")
     found: set[str] = set(kinds)
     found |= {item.operation for item in task.answer.values() if isinstance(item, FromRows)}
+    if tells_time(task):
+        found.add("date")
     if any(referent.pick is not None for referent in task.referents.values()):
         found.add("pick")
     return sorted(found) or ["plain"]

@@ -101,22 +101,28 @@ def _listings(ground: Ground, walk: Walk, k: int) -> Iterator[Listing]:
             lists = [shown for shown in shape.shown if shown.is_list]
             if shape.is_write or len(lists) != 1:
                 continue
-            for arguments in _single(shape, known):
+            for arguments in _single(shape, walk, known):
                 if (shape.name, as_object(arguments)) not in made:
                     found = _listed(ground, walk, name, shape, arguments, lists[0])
                     if found is not None:
                         yield found
 
 
-def _single(shape: ToolShape, known: Sequence[Known]) -> Iterator[Arguments]:
+def _single(shape: ToolShape, walk: Walk, known: Sequence[Known]) -> Iterator[Arguments]:
+    """Yield the arguments that name one known row, each row once and as plainly as it can be."""
+    by_name = {step.name: step for step in walk.steps}
     for item in shape.parameters:
         if not item.names_row or any(
             other.required and other is not item for other in shape.parameters
         ):
             continue
-        for fact in known:
-            if fact.means == item.means and isinstance(fact.value, str):
-                yield (Argument(parameter=item, value=fact.value, source=fact),)
+        fitting: dict[str, Known] = {}
+        for fact in sorted(known, key=lambda fact: fact.place != fact.means):
+            is_one = fact.means == item.means and isinstance(fact.value, str)
+            if is_one and by_name[fact.step].names_by_itself(fact):
+                fitting.setdefault(fact.value, fact)
+        for value, fact in fitting.items():
+            yield (Argument(parameter=item, value=value, source=fact),)
 
 
 def _listed(

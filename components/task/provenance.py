@@ -24,9 +24,12 @@ from components.records.task import (
     Task,
     has_all,
 )
+from components.task.moments import moment_at
 
 Observed = Mapping[str, Any]
-"""`data` of the answers that are known, by gold step."""
+"""`data` of the answers that are known, by gold step; at `CLOCK` the world's clock."""
+CLOCK = "@clock"
+"""Stands for the clock where an answer's step is expected; it sorts before every step."""
 Path = tuple[str | int, ...]
 """A place in JSON: keys and indexes."""
 
@@ -93,7 +96,10 @@ def derive_value(
         case FromInstruction():
             if not source.start < source.end <= len(instruction):
                 raise ProvenanceError(pointer, "its span is not inside the instruction")
-            return _cast(instruction[source.start : source.end], source.cast, pointer)
+            text = instruction[source.start : source.end]
+            if source.cast == "moment":
+                return _moment(text, observed, pointer)
+            return _cast(text, source.cast, pointer)
         case FromObservation():
             if source.step not in observed:
                 raise ProvenanceError(pointer, f"step {source.step} has not answered", source.step)
@@ -276,6 +282,29 @@ def _cast(text: str, kind: str, pointer: str) -> Any:
                 return text
     except (ValueError, KeyError) as error:
         raise ProvenanceError(pointer, f"{text!r} is no {kind}") from error
+
+
+def _moment(text: str, observed: Observed, pointer: str) -> str:
+    if CLOCK not in observed:
+        raise ProvenanceError(pointer, f"{text!r} needs the clock, which nothing showed", CLOCK)
+    moment = moment_at(text, observed[CLOCK])
+    if moment is None:
+        raise ProvenanceError(pointer, f"{text!r} is no time relative to the clock")
+    return moment
+
+
+def tells_time(task: Task) -> bool:
+    """Return whether a value of gold is a time relative to the world's clock."""
+    return any(
+        isinstance(source, FromInstruction) and source.cast == "moment"
+        for step in task.gold.values()
+        for source in step.arguments.values()
+    )
+
+
+def clock_of(task: Task) -> dict[str, str]:
+    """Return the clock as it stands beside the answers that are known, for a task that needs it."""
+    return {CLOCK: task.world.now} if tells_time(task) else {}
 
 
 def _compute(source: FromExpression, inputs: Mapping[str, Any], pointer: str) -> str:

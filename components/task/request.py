@@ -120,13 +120,17 @@ class Request(Wording):
             template = self._choice("count_state").replace("{state}", state)
             return fill(template, {"rows": rows, "bare": _bare(rows, "")})
         noun = phrases().noun(self._place(counted.part, counted.field))
-        return fill(self._choice("sum").replace("{noun}", noun), {"rows": rows})
+        template = self._choice("sum").replace("{noun}", noun)
+        return fill(template, {"rows": rows, "bare": _bare(rows, "")})
 
     def _of_group(self, group: Group) -> Pieces:
         """Return the words for the rows that a write is made for one by one."""
-        return [Mark(("clause", group.name), self._each(group.part, len(group.steps)))]
+        write = self._walk.step(group.steps[0])
+        has_number = any(isinstance(item.value, int) for item in write.arguments)
+        words = self._each(group.part, len(group.steps), may_be_all=not has_number)
+        return [Mark(("clause", group.name), words)]
 
-    def _each(self, part: Part, num: int) -> Pieces:
+    def _each(self, part: Part, num: int, *, may_be_all: bool) -> Pieces:
         if part.by:
             template = self._choice(f"each_time_{'most' if part.most else 'least'}")
             noun = phrases().noun(self._place(part, part.by))
@@ -134,7 +138,8 @@ class Request(Wording):
             template = template.replace("{noun}", noun)
             return fill(template, {"rows": _bare(self._rows(part), "")})
         state = "" if part.where is None else f"{part.where[1]} "
-        if self._rng.random() < 0.5:
+        # `Book 90 minutes on all tickets` could mean 90 for all of them together.
+        if may_be_all and self._rng.random() < 0.5:
             return fill(self._choice("all"), {"rows": _bare(self._rows(part), state)})
         row = self._rows(part, is_one=True)
         return fill(self._choice("each"), {"rows": _bare(row, state)})
@@ -174,7 +179,8 @@ class Request(Wording):
         kind = f"if_{condition.relation}"
         if condition.relation == "is":
             is_state = fact.place.field in phrases().stock("states_of_rows")
-            kind = "if_state" if is_state else "if_field"
+            is_said = phrases().is_adjective(fact.place, str(condition.value))
+            kind = "if_state" if is_state and is_said else "if_field"
         template = self._choice(kind).replace("{noun}", noun)
         return fill(template, {"row": self._row(fact.row), "value": [value]})
 

@@ -42,6 +42,19 @@ class WalkStep:
     changes: tuple[RowChange, ...]
     known: tuple[Known, ...]
 
+    def names_by_itself(self, fact: Known) -> bool:
+        """Return whether the words for a row that this step read are not those of another row.
+
+        A reservation that is looked up by the number of its shipment is called by that shipment.
+        """
+        return all(
+            item.source is not None
+            or item.parameter.means is None
+            or item.parameter.means.table == fact.row.table
+            for item in self.arguments
+            if item.parameter.names_row
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:

@@ -86,7 +86,7 @@ class Wording:
         raise NotImplementedError
 
     def _literal(self, step: WalkStep, item: Argument) -> Mark:
-        return Mark(("literal", step.name, item.parameter.pointer), [str(item.value)])
+        return Mark(("literal", step.name, item.parameter.pointer), [item.words or str(item.value)])
 
     def _value(self, step: WalkStep, item: Argument) -> Pieces:
         """Return the words for an argument that names a row or takes an observed value."""

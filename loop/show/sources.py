@@ -24,7 +24,8 @@ def source_text(source: Provenance, instruction: str) -> str:
     """Return where a value comes from, in words."""
     match source:
         case FromInstruction():
-            return f'the instruction: "{instruction[source.start : source.end]}"'
+            words = f'the instruction: "{instruction[source.start : source.end]}"'
+            return f"{words}, from the clock" if source.cast == "moment" else words
         case FromObservation():
             path = ".".join(map(str, source.path)) or "all of it"
             if source.pick is None:
