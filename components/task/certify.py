@@ -40,7 +40,7 @@ from components.task.mutants import Mutants
 from components.task.order import check_order
 from components.task.reasons import Reason, Rejection
 
-GATES_VERSION = 4
+GATES_VERSION = 5
 """Raised when a gate changes what it admits."""
 
 
