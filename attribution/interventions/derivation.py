@@ -22,7 +22,7 @@ from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, FromInstruction, GoldStep, Provenance, Task
 from components.task.gold import rows_named
-from components.task.moments import moment_at
+from components.task.moments import moment_at, moment_on
 from components.task.provenance import ProvenanceError, derive_value
 
 _MISSING = object()
@@ -195,8 +195,8 @@ def _is_lost_from_text(
     given = [value for call in certificate.gold_run.values() for value in call.arguments.values()]
     known = {text_of(value) for value in (*given, *certificate.gold_answer.values())}
     words = task.instruction[source.start : source.end]
-    if source.cast == "moment":
-        return moment_at(words, task.world.now) is None
+    if source.cast in ("date", "moment"):
+        return moment_at(words, task.world.now) is None and moment_on(words) is None
     return words not in known and text_of(wanted).casefold() not in task.instruction.casefold()
 
 

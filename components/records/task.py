@@ -25,8 +25,10 @@ class FromInstruction(Record):
     kind: Literal["instruction"] = "instruction"
     start: int = Field(ge=0)
     end: int = Field(gt=0)
-    cast: Literal["string", "integer", "number", "boolean", "moment"] = "string"
-    """`moment`: the words say a time relative to the world's clock, as in `9:00 tomorrow`."""
+    cast: Literal["string", "integer", "number", "boolean", "date", "moment"] = "string"
+    """`date`: the words say a time by its date, as in `9:00 on 24 March 2026`; `moment`: relative
+    to the world's clock, as in `9:00 tomorrow`.
+    """
 
 
 class Pick(Record):

@@ -15,11 +15,18 @@ from typing import Literal
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict
 from components.task.clauses import Conditional, Forbidden, Names
-from components.task.filling import Filler, as_object
+from components.task.filling import Arguments, Filler, as_object
 from components.task.graph import ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, entity_of
-from components.task.moments import TIMES, known_days, moment_at, words_for
+from components.task.moments import (
+    TIMES,
+    date_words,
+    known_days,
+    moment_at,
+    moment_on,
+    words_for,
+)
 from components.task.phrases import phrases
 from components.task.steps import Walk, WalkStep, found_out
 
@@ -112,6 +119,36 @@ def with_date(ground: Ground, walk: Walk, rng: random.Random) -> Walk | None:
         for step in walk.steps
     )
     return replace(walk, steps=steps, clauses=replace(walk.clauses, has_date=True))
+
+
+def spoken(walk: Walk) -> Walk:
+    """Return the walk with every time that its request states said by its date."""
+    steps = tuple(replace(step, arguments=_spoken(step.arguments)) for step in walk.steps)
+    clauses = walk.clauses
+    restraints = tuple(
+        replace(item, arguments=_spoken(item.arguments)) for item in clauses.restraints
+    )
+    conditions = tuple(
+        item
+        if item.otherwise is None
+        else replace(
+            item,
+            otherwise=replace(item.otherwise, arguments=_spoken(item.otherwise.arguments)),
+        )
+        for item in clauses.conditions
+    )
+    clauses = replace(clauses, restraints=restraints, conditions=conditions)
+    return replace(walk, steps=steps, clauses=clauses)
+
+
+def _spoken(arguments: Arguments) -> Arguments:
+    found = []
+    for item in arguments:
+        is_time = item.source is None and not item.words and TIMES.fullmatch(str(item.value))
+        words = date_words(str(item.value)) if is_time else ""
+        is_exact = bool(words) and moment_on(words) == item.value
+        found.append(replace(item, words=words) if is_exact else item)
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,10 +26,11 @@ from components.records.task import (
     Task,
 )
 from components.records.world import WorldSpec
-from components.task.clauses import Forbidden
+from components.task.clauses import Conditional, Forbidden
 from components.task.filling import FACT, Argument
 from components.task.ground import Ground
 from components.task.known import Known
+from components.task.moments import moment_on
 from components.task.phrases import phrases
 from components.task.request import VALUE, Request
 from components.task.spans import Span, Tag, flatten
@@ -124,9 +125,7 @@ def _provenance(walk: Walk, step: WalkStep, item: Argument, spans: dict[Tag, Spa
     )
     if span is None:
         raise SynthesisError(f"{step.name}{item.parameter.pointer}: the request does not state it")
-    if item.words:
-        return FromInstruction(start=span.start, end=span.end, cast="moment")
-    return _stated(span, item.value)
+    return _stated(span, item)
 
 
 def _same_words(item: Argument, walk: Walk, spans: dict[Tag, Span]) -> Span | None:
@@ -190,7 +189,7 @@ def _clauses(walk: Walk, spans: dict[Tag, Span]) -> Iterator[tuple[str, Clause]]
                 end=span.end,
                 source=_observed(item.fact),
                 relation=item.relation,
-                value=_stated(value, item.value),
+                value=_stated(value, item),
                 holds=item.holds,
                 step=item.step,
                 otherwise="" if item.otherwise is None else item.otherwise.name,
@@ -220,11 +219,15 @@ def _forbidden_value(forbidden: Forbidden, item: Argument, spans: dict[Tag, Span
     if item.source is not None:
         return _observed(item.source)
     span = spans.get(("literal", forbidden.name, item.parameter.pointer))
-    return FromDefault(value=item.value) if span is None else _stated(span, item.value)
+    return FromDefault(value=item.value) if span is None else _stated(span, item)
 
 
-def _stated(span: Span, value: Any) -> FromInstruction:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
+def _stated(span: Span, item: Argument | Conditional) -> FromInstruction:
+    """Return the span of a value that the request states, read as what it is."""
+    if isinstance(item, Argument) and item.words:
+        cast = "moment" if moment_on(item.words) is None else "date"
+        return FromInstruction(start=span.start, end=span.end, cast=cast)
+    is_number = isinstance(item.value, int) and not isinstance(item.value, bool)
     return FromInstruction(
         start=span.start, end=span.end, cast="integer" if is_number else "string"
     )

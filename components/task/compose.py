@@ -17,9 +17,10 @@ from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
 from components.records.world import WorldSpec
+from components.task.asides import spoken
 from components.task.author import author_task
 from components.task.certify import certify
-from components.task.clauses import Names, drawn_kinds
+from components.task.clauses import LEAST_LENGTH, Names, drawn_kinds
 from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
@@ -133,6 +134,8 @@ def _certified(
         distractors=_drawn_rest(system, walk.services, settings, rng),
         now=WORLD_NOW,
     )
+    if settings.walk_length >= LEAST_LENGTH:
+        walk = spoken(walk)
     try:
         task = author_task(ground, walk, spec, seed, rng)
     except SynthesisError as error:

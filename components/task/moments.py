@@ -1,7 +1,7 @@
-"""Times that a request says relative to the world's clock: `9:00 tomorrow`, `8:00 in two days`.
+"""Times as a request says them: `9:00 tomorrow`, `8:00 in two days`, `9:00 on 24 March 2026`.
 
-Owns the words for them and their one reading. Days are calendar days of the clock; what is not in
-the closed list of `moments.json` is no such time.
+Owns the words for them and their one reading. Days are calendar days of the world's clock; what is
+neither a date nor in the closed list of `moments.json` is no such time.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import resources
+from typing import Any
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 TIMES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 """A time as worlds write it."""
 _WORDS = re.compile(r"(\d{1,2}):(\d{2}) (.+)")
+_DATE = re.compile(r"on (\d{1,2}) (\w+) (\d{4})")
+_LAST_HOUR, _LAST_MINUTE = 23, 59
 
 
 def moment_at(words: str, now: str) -> str | None:
-    """Return the time that words say, as the world writes times; None where they say none.
+    """Return the time that words say relative to a clock; None where they say none.
 
     Args:
         words: hour, minutes and day, as in `9:00 tomorrow`.
@@ -28,10 +31,36 @@ def moment_at(words: str, now: str) -> str | None:
     """
     found = _WORDS.fullmatch(words.strip())
     days = None if found is None else _days().get(found[3].lower())
-    if found is None or days is None or int(found[1]) > 23 or int(found[2]) > 59:
+    if found is None or days is None:
         return None
-    moment = datetime.strptime(now, TIME_FORMAT) + timedelta(days=days)
-    return moment.replace(hour=int(found[1]), minute=int(found[2]), second=0).strftime(TIME_FORMAT)
+    return _at(datetime.strptime(now, TIME_FORMAT) + timedelta(days=days), found)
+
+
+def moment_on(words: str) -> str | None:
+    """Return the time that words say by its date, as in `9:00 on 24 March 2026`, or None."""
+    found = _WORDS.fullmatch(words.strip())
+    date = None if found is None else _DATE.fullmatch(found[3])
+    if found is None or date is None or date[2] not in _months():
+        return None
+    try:
+        day = datetime(int(date[3]), _months().index(date[2]) + 1, int(date[1]))
+    except ValueError:
+        return None
+    return _at(day, found)
+
+
+def _at(day: datetime, time: re.Match[str]) -> str | None:
+    hour, minute = int(time[1]), int(time[2])
+    if hour > _LAST_HOUR or minute > _LAST_MINUTE:
+        return None
+    return day.replace(hour=hour, minute=minute, second=0).strftime(TIME_FORMAT)
+
+
+def date_words(moment: str) -> str:
+    """Return the words for a time by its date, as in `9:00 on 24 March 2026`."""
+    time = datetime.strptime(moment, TIME_FORMAT)
+    day = f"{time.day} {_months()[time.month - 1]} {time.year}"
+    return f"{time.hour}:{time.minute:02d} on {day}"
 
 
 def shifted(moment: str, days: int) -> str:
@@ -56,8 +85,18 @@ def known_days() -> Sequence[int]:
     return sorted(set(_days().values()))
 
 
-@cache
 def _days() -> Mapping[str, int]:
+    found: Mapping[str, int] = _data()["days"]
+    return found
+
+
+def _months() -> Sequence[str]:
+    found: Sequence[str] = _data()["months"]
+    return found
+
+
+@cache
+def _data() -> Mapping[str, Any]:
     text = resources.files("components.task").joinpath("moments.json").read_text(encoding="utf-8")
-    found: dict[str, int] = json.loads(text)["days"]
+    found: Mapping[str, Any] = json.loads(text)
     return found

@@ -24,7 +24,7 @@ from components.records.task import (
     Task,
     has_all,
 )
-from components.task.moments import moment_at
+from components.task.moments import moment_at, moment_on
 
 Observed = Mapping[str, Any]
 """`data` of the answers that are known, by gold step; at `CLOCK` the world's clock."""
@@ -278,6 +278,11 @@ def _cast(text: str, kind: str, pointer: str) -> Any:
                 return float(text) if "." in text or "e" in text.lower() else int(text)
             case "boolean":
                 return _BOOLEANS[text.lower()]
+            case "date":
+                moment = moment_on(text)
+                if moment is None:
+                    raise ValueError(text)
+                return moment
             case _:
                 return text
     except (ValueError, KeyError) as error:

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 
 from components.environment.names import plural
 from components.errors import SynthesisError
-from components.task.clauses import Group
+from components.task.clauses import LEAST_LENGTH, Group
 from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, entity_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
-from components.task.spans import Mark, Pieces, fill, flatten
+from components.task.short_forms import FullerShortForms, ShortForms
+from components.task.spans import Mark, Pieces, fill
 from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
-_LONG = 24
-"""Letters from which words get a short form."""
+_HEAD = 3
+"""Pieces of a row's words in which its noun stands: an article, a state, and the rest."""
 
 
 class Wording:
@@ -35,14 +36,15 @@ class Wording:
         self._titles: Mapping[str, str] = ground.titles
         self._walk, self._rng = walk, rng
         self._shown_by: dict[RowKey, WalkStep] = {}
-        self._short: dict[Hashable, Pieces] = {}
-        self._whole: dict[Hashable, Pieces] = {}
         self._depth = 0
         self._leading: Argument | None = None
         """What the last sentence names first."""
         for step in walk.steps:
             for fact in step.known:
                 self._shown_by.setdefault(fact.row, step)
+        self._is_long = len(walk.steps) >= LEAST_LENGTH
+        forms = FullerShortForms if self._is_long else ShortForms
+        self._short = forms(ground.graph, self._shown_by)
 
     def _sentence(self, step: WalkStep) -> Pieces:
         pointers = [item.parameter.pointer for item in step.arguments]
@@ -113,12 +115,13 @@ class Wording:
         if is_own:
             return self._row(fact.row)
         key = (fact.means, fact.value)
-        if key not in self._short:
+        short = self._short.get(key)
+        if short is None:
             template = self._rng.choice(phrases().link(fact.place, is_then=self._is_new(fact)))
             words = fill(template, {"row": self._row(fact.row)})
-            self._short[key] = self._by_role(key, words)
+            self._short.keep(key, words)
             return words
-        return self._short[key]
+        return short
 
     def _names_row(self, fact: Known) -> bool:
         """Return whether the value's meaning is a key, or a name that rows are called by."""
@@ -141,13 +144,16 @@ class Wording:
 
     def _noun_phrase(self, fact: Known, time: str = "") -> Pieces:
         kind = time or ("then" if self._is_new(fact) else "plain")
+        if kind == "then" and self._is_long:
+            kind = "then_long"
         template = self._choice(kind).replace("{noun}", phrases().noun(fact.place))
         return fill(template, {"row": self._row(fact.row)})
 
     def _row(self, row: RowKey) -> Pieces:
         """Return the words for a row: whole at the first mention, short where that is clear."""
-        if row in self._short:
-            return self._short[row]
+        short = self._short.get(row)
+        if short is not None:
+            return short
         step = self._shown_by.get(row)
         if step is None or self._depth > _MAX_DEPTH:
             raise SynthesisError(f"no words for {row.service}.{row.table} {row.row_id}")
@@ -158,34 +164,8 @@ class Wording:
         is_stated = any(item.source is None for item in step.arguments)
         if (is_list or is_stated) and not step.shape.is_write:
             words = [Mark(("referent", step.name), words)]
-        self._short[row] = self._shortened(row, words)
+        self._short.keep(row, words)
         return words
-
-    def _shortened(self, row: RowKey, words: Pieces) -> Pieces:
-        plain = flatten(words)[0]
-        self._whole[row] = [plain]
-        others = (other for other in self._shown_by if other != row)
-        is_only = not any(other.table == row.table for other in others)
-        if is_only and len(plain) > _LONG and plain.startswith("the "):
-            return [f"that {phrases().table_noun(row.service, row.table)}"]
-        return self._by_role(row, words)
-
-    def _by_role(self, key: Hashable, words: Pieces) -> Pieces:
-        """Return `that sender` for long words with `the sender of`, while that is clear."""
-        plain = flatten(words)[0]
-        self._whole[key] = [plain]
-        if len(plain) <= _LONG or not plain.startswith("the "):
-            return [plain]
-        role = re.match(r"the (\w+) (?:of|on) ", plain)
-        if role is None or role[1] == "person":
-            return [plain]
-        short: Pieces = [f"that {role[1]}"]
-        for other, used in self._short.items():
-            if used == short:
-                # Two senders: neither is `that sender` from here on.
-                self._short[other] = self._whole[other]
-                return [plain]
-        return short
 
     def _described(self, row: RowKey, step: WalkStep) -> Pieces:
         if step.shape.is_write:
@@ -238,16 +218,13 @@ class Wording:
 
     def _several(self, row: RowKey, words: Pieces) -> Pieces:
         """Return words for a row in the plural."""
-        noun = phrases().table_noun(row.service, row.table)
-        several = [
-            re.sub(rf"\b{re.escape(noun)}\b", plural(noun), piece, count=1)
-            if isinstance(piece, str)
-            else piece
-            for piece in words[:2]
-        ]
-        if several == list(words[:2]):
-            raise SynthesisError(f"no words for several of {row.service}.{row.table}")
-        return [*several, *words[2:]]
+        noun = re.compile(rf"\b{re.escape(phrases().table_noun(row.service, row.table))}\b")
+        several = list(words)
+        for number, piece in enumerate(words[:_HEAD]):
+            if isinstance(piece, str) and noun.search(piece):
+                several[number] = noun.sub(lambda found: plural(found[0]), piece, count=1)
+                return several
+        raise SynthesisError(f"no words for several of {row.service}.{row.table}")
 
     def _person(self, step: WalkStep, item: Argument) -> Pieces:
         """Return the words for the row that links to the described one."""

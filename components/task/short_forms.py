@@ -1,0 +1,138 @@
+"""What a request calls a row the second time: `that ticket`, `that sender`, while that is clear.
+
+Owns when a short form is clear. A form that would stand for two things stands for neither from then
+on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from components.task.graph import Place, ToolGraph
+from components.task.known import RowKey, entity_of
+from components.task.phrases import phrases
+from components.task.spans import Pieces, flatten
+
+_LONG = 24
+"""Letters from which words get a short form."""
+_ROLE = re.compile(
+    r"the (?:new )?((?:[\w-]+ ){0,2}?[\w-]+) (?:of|on|behind|for|that|in|about|pinned|by|with) "
+)
+_NAMED = re.compile(r'the ([a-z-]+) ["A-Z]')
+
+
+class ShortForms:
+    """Short forms of short walks: those that the policy which comes with the program has seen."""
+
+    def __init__(self, graph: ToolGraph, rows: Mapping[RowKey, Any]) -> None:
+        """Args: graph: the tools'; rows: every row that some answer of the walk shows."""
+        self._graph, self._rows = graph, rows
+        self._short: dict[Hashable, Pieces] = {}
+        self._whole: dict[Hashable, Pieces] = {}
+
+    def get(self, key: Hashable) -> Pieces | None:
+        """Return the words for what was named before, or None at the first mention.
+
+        Args:
+            key: a row, or what a value means and the value.
+        """
+        return self._short.get(key)
+
+    def keep(self, key: Hashable, words: Pieces) -> None:
+        """Remember what something was called, for the next mention."""
+        plain = flatten(words)[0]
+        self._whole[key] = [plain]
+        self._short[key] = self._made(key, plain)
+
+    def _made(self, key: Hashable, plain: str) -> Pieces:
+        if len(plain) <= _LONG or not plain.startswith("the "):
+            return [plain]
+        if isinstance(key, RowKey) and self._is_only(key):
+            return [f"that {phrases().table_noun(key.service, key.table)}"]
+        role = re.match(r"the (\w+) (?:of|on) ", plain)
+        if role is None or role[1] == "person":
+            return [plain]
+        return self._claimed(key, plain, f"that {role[1]}")
+
+    def _is_only(self, row: RowKey) -> bool:
+        return not any(other.table == row.table for other in self._rows if other != row)
+
+    def _claimed(self, key: Hashable, plain: str, form: str) -> Pieces:
+        del key
+        short: Pieces = [form]
+        for other, used in self._short.items():
+            if used == short:
+                # Two senders: neither is `that sender` from here on.
+                self._short[other] = self._whole[other]
+                return [plain]
+        return short
+
+
+class FullerShortForms(ShortForms):
+    """Short forms for longer requests, where whole names repeated are what reads worst."""
+
+    def __init__(self, graph: ToolGraph, rows: Mapping[RowKey, Any]) -> None:
+        super().__init__(graph, rows)
+        self._unclear: set[str] = set()
+
+    def get(self, key: Hashable) -> Pieces | None:
+        found = super().get(key)
+        if found is None:
+            # The row was named as what a value means: the customer of an invoice is an account.
+            other = next((item for item in self._short if self._is_same(item, key)), None)
+            short = None if other is None else self._short[other]
+            if other is not None and short is not None and short != self._whole[other]:
+                return short
+        return found
+
+    def _made(self, key: Hashable, plain: str) -> Pieces:
+        if plain.startswith("whoever "):
+            return self._claimed(key, plain, "that person")
+        if len(plain) <= _LONG or not plain.startswith("the "):
+            return [plain]
+        service, table = _table_of(key)
+        noun = phrases().table_noun(service, table)
+        role = _NAMED.match(plain) or _ROLE.match(plain)
+        if f" {noun} " in plain and (role is None or not role[1].startswith("person")):
+            is_clear = not any(
+                (other.service, other.table) == (service, table)
+                and not self._is_same(key, other)
+                and other != key
+                for other in self._rows
+            )
+            return self._claimed(key, plain, f"that {noun}") if is_clear else [plain]
+        if role is None or role[1].split()[0] in ("person", "one"):
+            return [plain]
+        return self._claimed(key, plain, f"that {role[1]}")
+
+    def _claimed(self, key: Hashable, plain: str, form: str) -> Pieces:
+        if form in self._unclear:
+            return [plain]
+        for other, used in self._short.items():
+            if used == [form] and not self._is_same(other, key):
+                self._unclear.add(form)
+                self._short[other] = self._whole[other]
+                return [plain]
+        return [form]
+
+    def _is_same(self, left: Hashable, right: Hashable) -> bool:
+        """Return whether a row and a value stand for one thing."""
+        if isinstance(right, RowKey):
+            left, right = right, left
+        if not isinstance(left, RowKey) or isinstance(right, RowKey):
+            return False
+        assert isinstance(right, tuple)
+        means, value = right
+        key = entity_of(self._graph, Place(left.service, left.table, "")).key
+        is_key = (means.service, means.table, means.field) == (left.service, left.table, key)
+        return is_key and bool(value == left.row_id)
+
+
+def _table_of(key: Hashable) -> tuple[str, str]:
+    if isinstance(key, RowKey):
+        return key.service, key.table
+    assert isinstance(key, tuple)
+    means, _value = key
+    return means.service, means.table
