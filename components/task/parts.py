@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from components.environment.state import WorldState
 from components.records.blueprint import FieldType
 from components.task.clauses import Counted, Group, Part
 from components.task.filling import Argument, Arguments, Filler, as_object
@@ -56,12 +57,14 @@ def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random
         parts = list(_parts(ground, listing, len(walk.steps)))
         for part, rows in _drawn(parts, rng)[:2]:
             for shape in _drawn(_writes(ground, listing), rng):
-                steps = _written(ground, walk, listing, rows, shape, filler)
-                if steps is not None:
+                done = _written(ground, walk, listing, rows, shape, filler)
+                if done is not None:
+                    steps, state = done
                     group = Group(name=name, part=part, steps=tuple(item.name for item in steps))
                     return replace(
                         walk,
                         steps=(*walk.steps, listing.step, *steps),
+                        state=state,
                         clauses=replace(walk.clauses, group=group),
                     )
     return None
@@ -214,8 +217,11 @@ def _written(
     rows: Sequence[Mapping[str, Any]],
     shape: ToolShape,
     filler: Filler,
-) -> tuple[WalkStep, ...] | None:
-    """Return the executed writes, or None where one is refused, does nothing or undoes another."""
+) -> tuple[tuple[WalkStep, ...], WorldState] | None:
+    """Return the executed writes and where they lead.
+
+    None where one is refused, does nothing or undoes another.
+    """
     table = listing.shown.table
     facts = {
         fact.value: fact
@@ -254,7 +260,7 @@ def _written(
             return None
         state = outcome.state
         steps.append(step)
-    return tuple(steps)
+    return tuple(steps), state
 
 
 def _numbers(ground: Ground, listing: Listing) -> Iterator[tuple[Listing, Counted]]:

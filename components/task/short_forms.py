@@ -95,7 +95,9 @@ class FullerShortForms(ShortForms):
         service, table = _table_of(key)
         noun = phrases().table_noun(service, table)
         role = _NAMED.match(plain) or _ROLE.match(plain)
-        if f" {noun} " in plain and (role is None or not role[1].startswith("person")):
+        is_picked = plain.startswith("the one with ")
+        is_noun = f" {noun} " in plain and (role is None or not role[1].startswith("person"))
+        if is_picked or is_noun:
             is_clear = not any(
                 (other.service, other.table) == (service, table)
                 and not self._is_same(key, other)

@@ -15,6 +15,7 @@ from components.task.clauses import Clauses
 from components.task.filling import Arguments, latest
 from components.task.graph import ToolShape
 from components.task.known import Known
+from components.task.phrases import phrases
 from components.task.provenance import shows
 
 
@@ -47,10 +48,11 @@ class WalkStep:
 
         A reservation that is looked up by the number of its shipment is called by that shipment.
         """
+        noun = phrases().table_noun(fact.row.service, fact.row.table)
         return all(
             item.source is not None
             or item.parameter.means is None
-            or item.parameter.means.table == fact.row.table
+            or any(noun in text for text in phrases().row_by(item.parameter.means, ""))
             for item in self.arguments
             if item.parameter.names_row
         )
