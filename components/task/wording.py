@@ -101,6 +101,8 @@ class Wording:
     def _by_literal(self, step: WalkStep, item: Argument, place: Place) -> Pieces:
         if place.field != entity_of(self._graph, place).key:
             place = self._graph.means(place)
+        if "email" in place.field:
+            self._short.name_person()
         template = self._rng.choice(phrases().row_by(place, self._titles.get(place.service, "")))
         return fill(template, {"": [self._literal(step, item)]})
 
