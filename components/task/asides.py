@@ -224,8 +224,8 @@ class _Search:
     def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
         self._ground, self._walk, self._rng = ground, walk, rng
         self._filler = Filler(ground.world, ground.graph, rng)
-        self._known = found_out(walk.steps)
         self._touched = _touched(walk)
+        self._known = tuple(fact for fact in found_out(walk.steps) if self._is_settled(fact))
         self._left = _TRIES
 
     def near(self) -> Iterator[tuple[ToolShape, Known]]:
@@ -242,12 +242,21 @@ class _Search:
                     continue
                 if group is not None and item.source.step == group.part.step:
                     continue  # words for one of several rows there are none
+                if not self._is_settled(item.source):
+                    continue
                 for shape in self._ground.takers.get(item.source.means, ()):
                     if shape.service in services and shape.name not in used:
                         rank = 0.0 if step.shape.is_write else 1.0
                         found.append((rank + self._rng.random(), len(found), shape, item.source))
         for _rank, _number, shape, fact in sorted(found, key=lambda item: item[:2]):
             yield shape, fact
+
+    def _is_settled(self, fact: Known) -> bool:
+        """Return whether the walk leaves a value as it is: `whoever owns it by then` is no words
+        for somebody in a branch that is not taken.
+        """
+        key = (fact.row.service, fact.row.table, fact.row.row_id)
+        return fact.place.field not in self._touched.get(key, ())
 
     def forbidden(self, shape: ToolShape, fact: Known, names: Names) -> Forbidden | None:
         """Return the call, or None when it is refused, or does what the walk does."""
