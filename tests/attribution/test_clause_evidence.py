@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
 
 from attribution.interventions.derivation import broken_task
 from attribution.interventions.runs import arm_of, oracle_run
-from components.environment.catalog_loader import builtin_services
 from components.environment.world import build_world
-from components.harness.defaults import default_harness
-from components.records.frozen import FrozenDict
-from components.records.system import Evaluator, System
+from components.records.system import System
 from components.records.task import Condition, Task
-from components.task.compose import ComposedTask, compose_task
-from components.task.measures import grammar_of
-from tests.task.builders import Settings, changed, system_of
+from tests.task.builders import changed, system_with
 
 KINDS = ("restraint", "condition", "every", "count", "date")
-
-
-@cache
-def composed(kind: str) -> System:
-    """A system with the first task of a kind."""
-    system = system_of(builtin_services()).model_copy(update={"harness": default_harness()})
-    for seed in range(60):
-        made = compose_task(system, Settings(k=3, walk_length=6), seed)
-        if isinstance(made, ComposedTask) and kind in grammar_of(made.task):
-            name = made.task.task_id
-            certificates = FrozenDict({name: made.certificate})
-            return system.model_copy(
-                update={
-                    "tasks": FrozenDict({name: made.task}),
-                    "evaluator": Evaluator(rubrics=FrozenDict({name: made.rubric})),
-                    "reference": system.reference.model_copy(update={"certificates": certificates}),
-                }
-            )
-    raise AssertionError(kind)
 
 
 def task_of(system: System) -> Task:
@@ -53,7 +28,7 @@ def statements(system: System, task: Task) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_oracle_passes_from_what_the_harness_shows_and_nothing_is_broken(kind: str) -> None:
-    system = composed(kind)
+    system = system_with(kind)
     task = task_of(system)
 
     assert oracle_run(arm_of(system, task.task_id)).passed
@@ -61,7 +36,7 @@ def test_the_oracle_passes_from_what_the_harness_shows_and_nothing_is_broken(kin
 
 
 def test_without_the_clock_a_relative_date_cannot_be_known() -> None:
-    system = composed("date")
+    system = system_with("date")
     hidden = system.harness.system_prompt.replace("{{ now }}", "late")
     harness = system.harness.model_copy(update={"system_prompt": hidden})
     blind = system.model_copy(update={"harness": harness})
@@ -88,7 +63,7 @@ def damaged(task: Task, kind: str) -> Task:
 
 @pytest.mark.parametrize("kind", ["restraint", "condition", "every"])
 def test_a_clause_that_no_longer_fits_is_evidence_against_the_task(kind: str) -> None:
-    system = composed(kind)
+    system = system_with(kind)
 
     found = statements(system, damaged(task_of(system), kind))
 
@@ -96,7 +71,7 @@ def test_a_clause_that_no_longer_fits_is_evidence_against_the_task(kind: str) ->
 
 
 def test_a_day_said_otherwise_is_evidence_against_the_task() -> None:
-    system = composed("date")
+    system = system_with("date")
     task = task_of(system)
     clock = task.world.model_copy(update={"now": "2026-03-05T09:00:00Z"})
 
