@@ -16,6 +16,9 @@ class AttributionConfig(Config):
     """Share of the successes that are audited for false passes, from 0 to 1."""
     patches_per_mode: int = Field(ge=1)
     """Candidate patches tried for each failure mode."""
+    accept: Literal["auto", "review"]
+    """What becomes of a patch that passes every gate. auto: it is kept; review: it waits for the
+    verb accept or reject, and the round goes on without it."""
 
 
 class NoFaults(Config):
@@ -33,5 +36,34 @@ class DemoFaults(Config):
     """Two faults a component; the part that finds and repairs them never sees which."""
 
 
-FaultsConfig = Annotated[NoFaults | DemoFaults, Field(discriminator="kind")]
+class ManyFaults(Config):
+    """`faults=many`: faults of all built-in kinds are planted in round 0, each live by itself."""
+
+    kind: Literal["many"]
+    """Three in ten in the environment, the tasks and the evaluator each, one in the harness."""
+    count: int = Field(ge=1)
+    """Faults, where the tasks give room for so many."""
+
+
+FaultsConfig = Annotated[NoFaults | DemoFaults | ManyFaults, Field(discriminator="kind")]
 """Keys under `faults`."""
+
+
+class BuiltinFaults(Config):
+    """`faults=builtin`: the kinds of fault that come with the program."""
+
+    kind: Literal["builtin"]
+    """Instances of each are planted where outcomes show them."""
+
+
+class WrittenFaults(Config):
+    """`faults=my_faults.jsonl`: faults that somebody wrote."""
+
+    kind: Literal["file"]
+    """Each is planted as it is written."""
+    path: str = Field(min_length=1)
+    """JSONL, one fault a line; docs/faults.md has the form."""
+
+
+BenchFaultsConfig = Annotated[BuiltinFaults | WrittenFaults, Field(discriminator="kind")]
+"""Keys under `faults` of `bench attribution`."""

@@ -39,6 +39,9 @@ _FAMILIES: dict[str, tuple[Component, type[Record]]] = {
 """First part of an artifact's name -> owner, and the record that it (or each of its values) is."""
 
 
+_LONGEST_REASON = 160
+
+
 def owner_of(artifact: str) -> Component:
     """Return the component that owns an artifact.
 
@@ -149,7 +152,8 @@ def swap(system: System, patch: Patch) -> System:
         changed = jsonpatch.apply_patch(body, operations)
         return _with_body(system, patch.artifact, changed)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, ValueError) as error:
-        raise SynthesisError(f"patch {patch.patch_id} does not apply: {error}") from error
+        why = " ".join(str(error).split())[:_LONGEST_REASON]  # the artifact may be in it
+        raise SynthesisError(f"patch {patch.patch_id} does not apply: {why}") from error
 
 
 def _with_body(system: System, artifact: str, body: Any) -> System:

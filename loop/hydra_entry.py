@@ -75,7 +75,7 @@ def run_verb(
         arguments = [_list_override(verb.words_key, words), *arguments]
     arguments = _with_info_spelled_out(arguments)
     keys = keys_of(model)
-    arguments = [_as_choice(text, keys) for text in arguments]
+    arguments = [part for text in arguments for part in _as_choice(text, keys)]
     flags = _parse_flags(arguments)
     if flags.help:
         print(verb_help(verb, _description(verb), model, defaults))
@@ -231,13 +231,19 @@ def _list_override(key: str, words: Sequence[str]) -> str:
     return f"{key}=[{','.join(quoted)}]"
 
 
-def _as_choice(override: str, keys: Sequence[Key]) -> str:
-    """Return a choice of a group within a section as Hydra writes it, with slashes; anything else
-    as it is."""
+def _as_choice(override: str, keys: Sequence[Key]) -> list[str]:
+    """Return what Hydra is given for an override: the choice of a group within a section with
+    slashes; a file's name, where a group may be a `file`, as that choice and its path; anything
+    else as it is."""
     name, equals, value = override.partition("=")
     bare = name.lstrip("+")
-    is_group = any(key.choices and key.name == bare for key in keys)
-    return f"{bare.replace('.', '/')}={value}" if equals and is_group and "." in bare else override
+    choices = next((key.choices for key in keys if key.choices and key.name == bare), ())
+    if not equals or not choices:
+        return [override]
+    group = bare.replace(".", "/") if "." in bare else name
+    if "file" in choices and value not in choices and ("." in value or "/" in value):
+        return [f"{group}=file", f"{bare}.path={value}"]
+    return [f"{group}={value}"]
 
 
 def _with_info_spelled_out(arguments: list[str]) -> list[str]:

@@ -1,10 +1,12 @@
 """The repair stage: candidate patches for each failure mode, kept or rolled back by replay.
 
-What is tried for one failure mode in one pass is the unit. Patches are proposed against the system
-as the accepted ones before left it, so that a patch's base is always what it is applied to. A patch
-that another defect still stands in the way of is tried again once others have been repaired; taking
-a tool or a task out of service comes last of all. A certificate that an accepted patch lapses is
-made anew by probing, and is recorded apart from the patch.
+What is tried for one failure mode in one pass is the unit; `loop.mending` has the order of passes.
+A certificate that an accepted patch lapses is made anew by probing, and is recorded apart from the
+patch.
+
+With `attribution.accept=review` all goes the same way, but what passes every gate is held: the
+round ends with the system that it began with, and a person has the last word (`loop.reviews`). A
+change that was rejected is not held again.
 """
 
 from __future__ import annotations
@@ -12,32 +14,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from attribution.accept import Example, accepted_system, decide
-from attribution.patchers.propose import propose
+from attribution.accept import Example, decide
 from attribution.records import AcceptanceRecord, FailureMode, Party
-from components.records.base import Record, to_json
-from components.records.frozen import content_hash
+from components.artifacts import component_versions
+from components.records.base import to_json
+from components.records.frozen import FrozenDict, content_hash
 from components.records.patch import Patch
 from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext
+from loop.decided import STAGE, Decided, decisions_of
+from loop.mending import mend_all, tried_patches
+from loop.reviews import change_key, rejected_changes
 from loop.rollouts import Rolled
-from loop.units import UnitLog
-
-STAGE = "repair"
-
-
-class Decided(Record):
-    """One candidate patch and what became of it."""
-
-    mode_id: str
-    patch: Patch
-    acceptance: AcceptanceRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The system after the accepted patches, and every decision in order."""
+    """The system after the patches that are kept, and every decision in order."""
 
     system: System
     decisions: tuple[Decided, ...]
@@ -46,31 +40,19 @@ class Repaired:
 def repair(context: RoundContext, system: System, rolled: Rolled, blamed: Blamed) -> Repaired:
     """Try to mend every failure mode that blames a component."""
     modes = [mode for mode in blamed.modes if mode.party is not Party.POLICY]
-    work = _Work(context, rolled, blamed, tuple(modes))
+    is_reviewed = context.config.attribution.accept == "review"
+    rejected = rejected_changes(context.folder.path.parent, context.number)
+    work = _Work(context, rolled, blamed, tuple(modes), is_reviewed, rejected)
 
     def compute() -> dict[str, Any]:
         current = work.run(system)
         done = context.folder.units.done(STAGE)
         kept = {key: content_hash(body) for key, body in done.items()}
-        return {"decisions": kept, "system": context.keep(current)}
+        return {"decisions": kept, "system": context.keep(system if is_reviewed else current)}
 
     result = context.folder.run_stage(STAGE, compute)
     context.folder.units.refuse_other_units(STAGE, result["decisions"])
     return Repaired(context.load(result["system"]), decisions_of(context.folder.units))
-
-
-def decisions_of(units: UnitLog) -> tuple[Decided, ...]:
-    """Return every decision of a round, in the order in which they were made."""
-    found = units.record_lists(STAGE, Decided)
-    return tuple(item for key in sorted(found) for item in found[key])
-
-
-def is_removal(patch: Patch) -> bool:
-    """Return whether a patch only takes a tool or a task out of service."""
-    return patch.artifact == "retired" or any(
-        operation.op != "test" and "/quarantined" in operation.path
-        for operation in patch.operations
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,33 +61,23 @@ class _Work:
     rolled: Rolled
     blamed: Blamed
     modes: tuple[FailureMode, ...]
+    is_reviewed: bool
+    """Whether what passes every gate waits for a person."""
+    rejected: dict[str, str]
+    """Changes that a person rejected, by `change_key`, with the reason."""
 
     def run(self, system: System) -> System:
-        """Go over the failure modes until a pass mends nothing more, then allow removals."""
-        open_modes, number = list(self.modes), 0
-        self._show(open_modes)
-        for removals in (False, True):
-            while open_modes:
-                before = len(open_modes)
-                for mode in list(open_modes):
-                    key = f"{number:02d}-{self.modes.index(mode):03d}-{mode.mode_id}"
-                    decisions = self._decide(system, key, mode, removals)
-                    system = _after(system, decisions)
-                    if any(item.acceptance.accepted for item in decisions):
-                        open_modes.remove(mode)
-                        self._show(open_modes)
-                number += 1
-                if removals or len(open_modes) in (0, before):
-                    break
-        if open_modes:
-            self._show([])
+        """Mend what can be mended; what is recorded is not tried again."""
+        self._show(0)
+        system = mend_all(system, self.modes, self._decide, self._show)
+        self._show(len(self.modes))
         return system
 
-    def _show(self, open_modes: list[FailureMode]) -> None:
+    def _show(self, num_mended: int) -> None:
         total = len(self.modes)
-        self.context.console.progress(STAGE, total - len(open_modes), max(total, 1))
+        self.context.console.progress(STAGE, num_mended if total else 1, max(total, 1))
 
-    def _decide(self, system: System, key: str, mode: FailureMode, removals: bool) -> list[Decided]:
+    def _decide(self, key: str, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
         units = self.context.folder.units
         if key not in units.keys(STAGE):
             decisions = self._try(system, mode, removals)
@@ -113,27 +85,34 @@ class _Work:
         return units.record_lists(STAGE, Decided, key)[key]
 
     def _try(self, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
-        """Propose patches for one mode and decide them in turn, until one is accepted."""
         found = self.blamed.attributions.values()
         evidence = tuple(item for attribution in found for item in attribution.evidence)
         examples = tuple(
             Example(trajectory=self.rolled.trajectories[key], scored=self.rolled.scored[key])
             for key in mode.rollouts
         )
-        decisions = []
         most = self.context.config.attribution.patches_per_mode
-        for patch in propose(system, mode, evidence, most):
-            if is_removal(patch) is not removals:
-                continue
-            acceptance = decide(system, patch, examples)
-            decisions.append(Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance))
-            if acceptance.accepted:
-                break
-        return decisions
+
+        def decide_patch(system: System, patch: Patch) -> AcceptanceRecord:
+            key = change_key(patch)
+            if key in self.rejected:
+                return _rejected(system, patch, self.rejected[key])
+            return decide(system, patch, examples)
+
+        tried = tried_patches(system, mode, evidence, decide_patch, most, removals)
+        return [
+            item.model_copy(update={"is_held": self.is_reviewed and item.acceptance.accepted})
+            for item in tried
+        ]
 
 
-def _after(system: System, decisions: list[Decided]) -> System:
-    for item in decisions:
-        if item.acceptance.accepted:
-            system = accepted_system(system, item.patch, item.acceptance)
-    return system
+def _rejected(system: System, patch: Patch, reason: str) -> AcceptanceRecord:
+    versions = component_versions(system)
+    return AcceptanceRecord(
+        patch_id=patch.patch_id,
+        accepted=False,
+        reason=f"a review rejected it: {reason}" if reason else "a review rejected it",
+        checks=FrozenDict(),
+        versions_before=versions,
+        versions_after=versions,
+    )

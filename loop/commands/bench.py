@@ -1,10 +1,12 @@
 """Measure one part against its bar, in one run.
 
+    python -m loop bench attribution
     python -m loop bench world
     python -m loop bench specs path=specs.jsonl
     python -m loop bench fidelity path=fidelity.yaml
 
-`world` measures the tool environments: calls, forks, hashes, memory, beside other programs. `specs`
+`attribution` plants known faults and counts what verdicts and repairs make of them. `world`
+measures the tool environments: calls, forks, hashes, memory, beside other programs. `specs`
 compiles every server of a file and counts what became of each tool. `fidelity` makes the same calls
 to disposable servers and to the services compiled of them, and counts where they agree.
 """
@@ -13,6 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from loop.bench_attribution.page import show
+from loop.bench_attribution.run import run_bench_attribution
 from loop.bench_fidelity import run_bench_fidelity
 from loop.bench_specs import run_bench_specs
 from loop.bench_world import run_bench_world, settings_of
@@ -25,6 +29,9 @@ def main(config: BenchConfig) -> None:
     check_result_file(config.out)
     result: dict[str, Any]
     match config.benchmark:
+        case "attribution":
+            result = run_bench_attribution(config)
+            show(result)
         case "world":
             result = run_bench_world(settings_of(config.scale, config.seed))
         case "specs":

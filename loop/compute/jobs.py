@@ -26,6 +26,9 @@ JOBS = {
     "compile": "loop.synthesis.compiled:COMPILE",
     "compose": "loop.composing:COMPOSE",
     "gold": "loop.train.gold:GOLD",
+    "judge": "loop.bench_attribution.judging:JUDGE",
+    "plant": "loop.bench_attribution.planting:PLANT",
+    "plant_before": "loop.bench_attribution.before:PLANT_BEFORE",
     "rollout": "loop.batches:ROLLOUT",
 }
 """Job -> where it is defined. Imported by the worker that is asked for it, and not before."""

@@ -165,8 +165,10 @@ def test_deep_recursion_is_an_error_or_ends_only_the_call(bench: Bench) -> None:
     [after] = bench.run(FINE)
 
     assert fault(shallow) == "RecursionError"
-    # Out of memory while it raises, CPython may say SystemError where MemoryError was meant.
-    assert deeper.came is Came.DIED or fault(deeper) in {"MemoryError", "SystemError"}
+    # Out of memory while it raises, CPython may say SystemError where MemoryError was meant; a busy
+    # machine may not come to that within the deadline.
+    ended = deeper.came in (Came.DIED, Came.LATE)
+    assert ended or fault(deeper) in {"MemoryError", "SystemError"}
     assert data(after) == "fine"
 
 

@@ -1,0 +1,50 @@
+"""The figures of the benchmark as a stranger can read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def show(figures: dict[str, Any]) -> None:
+    """Print the figures as a stranger can read them."""
+    for line in lines(figures):
+        print(line)
+
+
+def lines(figures: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the printed result."""
+    names = {
+        "component_accuracy": "component right",
+        "place_accuracy": "place right, any named",
+        "first_place_accuracy": "place right, first named",
+        "repair_rate": "repaired",
+        "heldout_component_accuracy": "component right, kinds held out",
+        "developed_component_accuracy": "component right, kinds developed on",
+    }
+    yield f"live faulty rollouts: {figures['rollouts']}; undecided: {figures['undecided']}"
+    for key, words in names.items():
+        yield f"{words}: {_of(figures[key])}"
+    yield f"removals among the repairs: {figures['removals']}"
+    clean = figures["false_blame"]
+    yield (f"clean failures blamed on a component: {_of(clean['failures_blamed_on_a_component'])}")
+    yield f"clean successes called false: {_of(clean['successes_called_false'])}"
+    yield f"double faults, both named: {_of(figures['double_faults_both_named'])}"
+    before = figures["before_composition"]
+    yield (
+        f"faults before composition: {before['live']} live; gates {before['gates']}, verdicts "
+        f"{before['verdicts']}, other drafts only {before['drafts_only']}, "
+        f"missed {before['missed']}"
+    )
+    for name, share in figures["baselines"].items():
+        yield f"baseline {name.replace('_', ' ')}: {_of(share)}"
+    rows = {**figures["confusion"], **clean["confusion"]}
+    columns = list(next(iter(rows.values()), {}))
+    yield "at fault".ljust(13) + "".join(column.rjust(13) for column in columns)
+    for row, cells in rows.items():
+        yield row.ljust(13) + "".join(str(cells[column]).rjust(13) for column in columns)
+
+
+def _of(share: dict[str, Any]) -> str:
+    hits, total = share["hits"], share["total"]
+    return f"{hits} of {total} ({100 * hits / total:.1f} %)" if total else "0 of 0"

@@ -1,0 +1,91 @@
+"""How failure modes are mended, whoever records it: passes over the modes, patches tried in turn.
+
+Patches are proposed against the system as the accepted ones before left it, so that a patch's base
+is always what it is applied to. A patch that another defect still stands in the way of is tried
+again once others have been repaired; taking a tool or a task out of service comes last of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from attribution.accept import accepted_system
+from attribution.patchers.propose import propose
+from attribution.records import AcceptanceRecord, Evidence, FailureMode
+from components.records.patch import Patch
+from components.records.system import System
+from loop.decided import Decided, is_removal
+
+Decide = Callable[[str, System, FailureMode, bool], list[Decided]]
+"""(key of the attempt, system as it is, mode, whether removals are tried) -> what was decided."""
+DecidePatch = Callable[[System, Patch], AcceptanceRecord]
+"""(system as it is, patch) -> what the gates, or a person, say of it."""
+
+
+def mend_all(
+    system: System,
+    modes: Sequence[FailureMode],
+    decide_mode: Decide,
+    show: Callable[[int], None] | None = None,
+) -> System:
+    """Go over the failure modes until a pass mends nothing more, then allow removals.
+
+    Args:
+        system: the system as it is.
+        modes: modes that blame a component, the costliest first.
+        decide_mode: tries patches for one mode; an accepted one is the last of its list.
+        show: told how many modes are mended.
+    """
+    open_modes, number = list(modes), 0
+    for removals in (False, True):
+        while open_modes:
+            before = len(open_modes)
+            for mode in list(open_modes):
+                key = f"{number:02d}-{modes.index(mode):03d}-{mode.mode_id}"
+                decisions = decide_mode(key, system, mode, removals)
+                system = system_after(system, decisions)
+                if any(item.acceptance.accepted for item in decisions):
+                    open_modes.remove(mode)
+                    if show is not None:
+                        show(len(modes) - len(open_modes))
+            number += 1
+            if removals or len(open_modes) in (0, before):
+                break
+    return system
+
+
+def tried_patches(
+    system: System,
+    mode: FailureMode,
+    evidence: Sequence[Evidence],
+    decide_patch: DecidePatch,
+    most: int,
+    removals: bool,
+) -> list[Decided]:
+    """Propose patches for one mode and decide them in turn, until one is accepted.
+
+    Args:
+        system: the system as it is.
+        mode: what is to be mended.
+        evidence: of all verdicts.
+        decide_patch: says what becomes of a patch.
+        most: patches that are proposed, at most.
+        removals: whether patches are wanted that take something out of service, or the others.
+    """
+    decisions = []
+    for patch in propose(system, mode, evidence, most):
+        if is_removal(patch) is not removals:
+            continue
+        acceptance = decide_patch(system, patch)
+        decisions.append(Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance))
+        if acceptance.accepted:
+            break
+    return decisions
+
+
+def system_after(system: System, decisions: Sequence[Decided]) -> System:
+    """Return the system with the accepted patches."""
+    for item in decisions:
+        if item.acceptance.accepted:
+            system = accepted_system(system, item.patch, item.acceptance)
+    return system
