@@ -313,7 +313,8 @@ def _respelled(body: dict[str, Any], start: int, end: int, text: str) -> dict[st
             return [moved(item) for item in node]
         return node
 
-    spans = {key: moved(body[key]) for key in ("demands", "referents", "gold", "answer")}
+    parts = ("demands", "referents", "gold", "answer", "clauses")
+    spans = {key: moved(body[key]) for key in parts if key in body}
     instruction = body["instruction"]
     return {**body, **spans, "instruction": instruction[:start] + text + instruction[end:]}
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from jsonpointer import set_pointer
 
 from attribution.interventions.derivation import broken_task
 from attribution.interventions.runs import arm_of, oracle_run
+from attribution.patchers.task import respelled_steps
 from components.environment.world import build_world
+from components.records.base import to_json
 from components.records.system import System
 from components.records.task import Condition, Task
 from tests.task.builders import changed, system_with
@@ -68,6 +71,17 @@ def test_a_clause_that_no_longer_fits_is_evidence_against_the_task(kind: str) ->
     found = statements(system, damaged(task_of(system), kind))
 
     assert any(line.startswith("clause c") for line in found)
+
+
+@pytest.mark.parametrize("kind", ["restraint", "condition", "every", "date"])
+def test_words_put_before_a_clause_move_it_along(kind: str) -> None:
+    system = system_with(kind)
+    body = to_json(task_of(system))
+
+    for _operation, at, value in respelled_steps(body, [(0, 0, "Good morning. ")]):
+        set_pointer(body, at, value)
+
+    assert statements(system, Task.model_validate(body)) == []
 
 
 def test_a_day_said_otherwise_is_evidence_against_the_task() -> None:
