@@ -80,11 +80,10 @@ def _show_user(page: Page, task: Task) -> None:
     page.heading("User")
     rows = [("says first", "", task.instruction[: task.user.opening])]
     for name, move in sorted(task.user.moves.items()):
-        after = f"after {', '.join(move.after)}" if move.after else ""
-        asked = f"or when asked about {', '.join(move.about)}" if move.about else ""
-        when = "; ".join(item for item in (after, asked) if item)
+        after = f"after {', '.join(move.after)}" if move.after else "at any time"
+        asked = f", first when asked about {', '.join(move.about)}" if move.about else ""
         kind = move.kind.value.replace("_", " ")
-        rows.append((f"{name} {kind}", when, task.instruction[move.start : move.end]))
+        rows.append((f"{name} {kind}", after + asked, task.instruction[move.start : move.end]))
     page.table([*rows, ("at the end", "", task.user.closing)])
 
 
