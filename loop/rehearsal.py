@@ -1,6 +1,6 @@
 """A composed multi-turn task played once by the oracle: the real harness, with the user simulated.
 
-Owns nothing but this last gate of a draft. It plays in the seed harness, so that a defect of the
+Owns nothing but the last gate of such a task. It plays in the seed harness, so that a defect of the
 system's own harness refuses no task.
 """
 
@@ -11,8 +11,9 @@ from components.environment.world import build_world
 from components.harness.defaults import default_harness
 from components.records.frozen import FrozenDict
 from components.records.harness import Limits
+from components.records.rubric import Rubric
 from components.records.system import System
-from components.records.task import RejectedDraft
+from components.records.task import RejectedDraft, Task
 from components.records.trajectory import StopReason
 from components.task.compose import ComposedTask
 from components.task.reasons import Reason
@@ -25,24 +26,36 @@ def rehearsed(system: System, draft: ComposedTask | RejectedDraft) -> ComposedTa
 
     Args:
         system: services and evaluator settings; it need not have the task.
-        draft: what composing made; a request said at once is not played.
+        draft: what composing made.
     """
-    if isinstance(draft, RejectedDraft) or draft.task.user is None:
+    if isinstance(draft, RejectedDraft):
         return draft
-    rubrics = FrozenDict({draft.task.task_id: draft.rubric})
+    problem = rehearsal_problem(system, draft.task, draft.rubric)
+    if not problem:
+        return draft
+    draft_id = f"draft_{draft.task.seed}"
+    return RejectedDraft(draft_id=draft_id, reason=Reason.USER.value, detail=problem)
+
+
+def rehearsal_problem(system: System, task: Task, rubric: Rubric) -> str:
+    """Return how the oracle fails in a conversation; empty where it passes, or nobody answers.
+
+    Args:
+        system: services and evaluator settings.
+        task: a request said at once is not played.
+        rubric: its criteria.
+    """
+    if task.user is None:
+        return ""
+    rubrics = FrozenDict({task.task_id: rubric})
     evaluator = system.evaluator.model_copy(update={"rubrics": rubrics})
     harness = default_harness().model_copy(update={"limits": _LIMITS})
     staged = system.model_copy(update={"evaluator": evaluator, "harness": harness})
-    world = build_world(system, draft.task.world)
-    run = play_on(Arm(system=staged, task=draft.task, world=world), ())
+    run = play_on(Arm(system=staged, task=task, world=build_world(system, task.world)), ())
     heard = [turn.user for turn in run.trajectory.turns if turn.user]
-    is_whole = len(heard) == len(draft.task.user.moves)
-    if run.passed and is_whole and run.trajectory.stop_reason is StopReason.FINISHED:
-        return draft
+    num_moves, stop = len(task.user.moves), run.trajectory.stop_reason
+    if run.passed and len(heard) == num_moves and stop is StopReason.FINISHED:
+        return ""
     failure = run.trajectory.failure
-    how = run.trajectory.stop_reason.value if failure is None else failure.message
-    return RejectedDraft(
-        draft_id=f"draft_{draft.task.seed}",
-        reason=Reason.USER.value,
-        detail=f"the oracle heard {len(heard)} of {len(draft.task.user.moves)} messages: {how}",
-    )
+    how = stop.value if failure is None else failure.message
+    return f"the oracle heard {len(heard)} of {num_moves} messages: {how}"

@@ -9,9 +9,10 @@ from typing import Any
 from components.records.base import Record, to_json
 from components.records.system import System
 from components.task.certify import recertify
-from components.task.reasons import Rejection
+from components.task.reasons import Reason, Rejection
 from loop.compute.jobs import Job, Work
 from loop.compute.pool import Pool
+from loop.rehearsal import rehearsal_problem
 
 
 class Certified(Record):
@@ -38,7 +39,12 @@ async def _open(shared: Certified) -> AsyncIterator[Callable[[Named], Work]]:
     async def again(unit: Named) -> dict[str, Any]:
         made = recertify(shared.system, unit.task_id)
         if not isinstance(made, Rejection):
-            return {}
+            task = shared.system.tasks[unit.task_id]
+            rubric = shared.system.evaluator.rubrics[unit.task_id]
+            problem = rehearsal_problem(shared.system, task, rubric)
+            if not problem:
+                return {}
+            made = Rejection(reason=Reason.USER, detail=problem)
         return {"lapsed": to_json(Lapsed(reason=made.reason.value, detail=made.detail))}
 
     yield again
