@@ -66,6 +66,7 @@ _STARVED = (
     StopReason.INVALID_TURNS,
     StopReason.GAVE_UP,
     StopReason.MAX_TURNS,
+    StopReason.MAX_USER_TURNS,
     StopReason.CONTEXT_FULL,
 )
 

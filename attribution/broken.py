@@ -18,6 +18,7 @@ _BOUNDARY_PARTY = {
     "environment": (Party.ENVIRONMENT, "reactions"),
     "tool": (Party.ENVIRONMENT, "reactions"),
     "harness": (Party.HARNESS, "harness"),
+    "user": (Party.TASK, "task"),
     "synthesis": (Party.TASK, "task"),
 }
 

@@ -13,6 +13,7 @@
         +-- ToolError        a tool call that could not be answered at all
         +-- EnvironmentFault a service or a reaction broke its own rules
         +-- VerifierError    a criterion could not be decided
+        +-- SimulatorError   a user's script could not be followed
         +-- SynthesisError   a service or a task could not be made
 
 Unknown exceptions inside `boundary(...)` become that boundary's type once; typed ones pass through.
@@ -86,6 +87,12 @@ class VerifierError(BoundaryError):
     """A criterion could not be decided."""
 
     boundary_name = "verifier"
+
+
+class SimulatorError(BoundaryError):
+    """The script of a multi-turn task's user could not be followed: never the policy's failure."""
+
+    boundary_name = "user"
 
 
 class SynthesisError(BoundaryError):

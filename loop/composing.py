@@ -25,6 +25,7 @@ from loop.compute.jobs import Job, Work
 from loop.compute.pool import Pool
 from loop.console import Console
 from loop.context import RoundContext
+from loop.rehearsal import rehearsed
 from loop.train.split import Kind, kind_of
 from loop.units import UnitLog
 
@@ -51,7 +52,9 @@ class Draft(Record):
 @asynccontextmanager
 async def _open(shared: Ground) -> AsyncIterator[Callable[[Draft], Work]]:
     async def compose(draft: Draft) -> dict[str, Any]:
-        return _as_json(compose_task(shared.system, shared.settings, draft.seed))
+        return _as_json(
+            rehearsed(shared.system, compose_task(shared.system, shared.settings, draft.seed))
+        )
 
     yield compose
 

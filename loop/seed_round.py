@@ -89,7 +89,12 @@ def seed_harness(config: RunConfig) -> HarnessSettings:
     """Return the harness that a system starts with: the default, with the configured overrides."""
     seed = default_harness()
     chosen = config.harness
-    limits = {"max_turns": chosen.max_turns or TURNS_PER_STEP * (config.task.walk_length + 1)}
+    calls = config.task.walk_length + 1
+    # A request has at most as many parts as gold has calls, with what puts them right.
+    messages = calls if config.task.multi_turn else 0
+    limits = {"max_turns": chosen.max_turns or TURNS_PER_STEP * (calls + messages)}
+    if TURNS_PER_STEP * messages > seed.limits.max_user_turns:
+        limits["max_user_turns"] = TURNS_PER_STEP * messages
     if chosen.max_observation_chars is not None:
         limits["max_observation_chars"] = chosen.max_observation_chars
     update: dict[str, Any] = {"limits": seed.limits.model_copy(update=limits)}

@@ -22,6 +22,7 @@ _CHARS_PER_TOKEN = 2
 """Fewest characters that a token of a call has on average."""
 _FREE: dict[str, Any] = {
     "max_turns": 200,
+    "max_user_turns": 100,
     "max_calls_per_turn": 16,
     "max_invalid_turns": 5,
     "max_turn_tokens": 100_000,
@@ -51,6 +52,10 @@ def plain_limits(arm: Arm) -> tuple[Evidence, ...]:
     if limits.max_turn_tokens * _CHARS_PER_TOKEN < longest:
         words = f"gold writes {longest} characters in one message"
         found.append(("max_turn_tokens", longest, words))
+    moves = 0 if arm.task.user is None else len(arm.task.user.moves) * NORM_SHARE
+    if limits.max_user_turns < moves:
+        words = f"the user says the request in {moves // NORM_SHARE} answers, half of the limit"
+        found.append(("max_user_turns", moves, words))
     return tuple(_against(arm, item) for item in found)
 
 
@@ -110,7 +115,7 @@ def _measured(arm: Arm, limits: Limits) -> Run:
 def _chars(run: Run) -> int:
     trajectory = run.trajectory
     shown = sum(
-        len(turn.raw_text) + sum(len(item.shown) for item in turn.observations)
+        len(turn.raw_text) + len(turn.user) + sum(len(item.shown) for item in turn.observations)
         for turn in trajectory.turns
     )
     return len(trajectory.system_text) + len(trajectory.user_text) + shown

@@ -15,6 +15,7 @@ from jsonpointer import resolve_pointer
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.clauses import broken_clauses, observed_by
+from attribution.interventions.script import broken_script
 from attribution.records import Evidence, EvidenceKind, Party
 from components.environment.world import World
 from components.records.blueprint import FunctionalClass
@@ -38,6 +39,7 @@ def broken_task(system: System, task: Task, world: World) -> tuple[Evidence, ...
         *_referents(task, certificate),
         *_demands(task, world),
         *broken_clauses(task, certificate),
+        *broken_script(task, certificate),
     )
 
 

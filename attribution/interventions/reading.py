@@ -32,6 +32,7 @@ from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, thaw
 from components.records.harness import HarnessSettings, ParserSettings
 from components.records.trajectory import ParsedCall, Trajectory
+from components.task.user import opening_of
 
 _MARK = "q7Zx0-mark"
 _REFUSAL = error_envelope(ErrorCode.NOT_FOUND, f"{_MARK} is not found")
@@ -144,10 +145,11 @@ def _problems(arm: Arm, settings: HarnessSettings) -> Iterator[tuple[str, str, d
     yield from _observation_problems(arm, settings)
     task = arm.task
     try:
-        text = render_user(settings, task.instruction, task.answer_schema)
+        opening = opening_of(task)
+        text = render_user(settings, opening, task.answer_schema)
         fields = sorted(task.answer_schema.get("properties") or {})
         missing = [field for field in fields if field not in text]
-        if task.instruction not in text:
+        if opening not in text:
             yield "user_prompt", "the instruction is not shown whole", {}
         elif missing:
             yield "user_prompt", f"the answer's field {missing[0]!r} is not shown", {}

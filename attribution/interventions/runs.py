@@ -163,7 +163,7 @@ def what_was_read(turn: Turn) -> list[tuple[str, JsonObject]]:
 
 def what_was_shown(turn: Turn) -> tuple[str, ...]:
     """Return what the policy saw after a turn."""
-    return (*(item.shown for item in turn.observations), turn.feedback)
+    return (*(item.shown for item in turn.observations), turn.feedback, turn.user)
 
 
 def first_difference(recorded: Trajectory, other: Trajectory) -> int | None:

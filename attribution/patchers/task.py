@@ -18,6 +18,7 @@ from attribution.evidence import pointer_of, split_place
 from attribution.interventions.clauses import observed_by
 from attribution.interventions.derivation import text_of
 from attribution.patchers.rows import certified_rows, mended_rows, row_of_place
+from attribution.patchers.script import said_whole
 from attribution.records import Evidence
 from attribution.swap import body_of
 from components.records.frozen import thaw
@@ -85,6 +86,10 @@ class _Mender:
                     )
         elif head == "world":
             yield from self._services()
+        elif head == "user":
+            steps = said_whole(self._body)
+            if steps:
+                yield self._change(steps, "the user says all of the instruction, in order")
         elif head in ("demands", "referents") and len(parts) == 2:
             yield self._change(
                 [("remove", pointer_of(*parts), None)], f"it is no span for a step: {parts[1]}"
@@ -303,6 +308,9 @@ def _respelled(body: dict[str, Any], start: int, end: int, text: str) -> dict[st
     def moved(node: Any) -> Any:
         if isinstance(node, dict):
             grown = {key: moved(item) for key, item in node.items()}
+            for key in ("opening", "was_start", "was_end"):
+                if isinstance(node.get(key), int) and node[key] >= end:
+                    grown[key] = node[key] + shift
             if isinstance(node.get("start"), int) and isinstance(node.get("end"), int):
                 if node["start"] >= end:
                     grown["start"] = node["start"] + shift
@@ -313,7 +321,7 @@ def _respelled(body: dict[str, Any], start: int, end: int, text: str) -> dict[st
             return [moved(item) for item in node]
         return node
 
-    parts = ("demands", "referents", "gold", "answer", "clauses")
+    parts = ("demands", "referents", "gold", "answer", "clauses", "user")
     spans = {key: moved(body[key]) for key in parts if key in body}
     instruction = body["instruction"]
     return {**body, **spans, "instruction": instruction[:start] + text + instruction[end:]}

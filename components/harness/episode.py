@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from components.environment.state import WorldState, state_hash
 from components.environment.world import World
 from components.errors import BoundaryError, HarnessError, ProviderError, ToolError, boundary
+from components.harness.conversation import Conversation
 from components.harness.paging import error_envelope, num_pages, observation_body, page_text
 from components.harness.parsing import parse_turn
 from components.harness.policy import (
@@ -63,14 +64,16 @@ async def run_rollout(
 ) -> Trajectory:
     """Play one task once and return the record of it.
 
-    A boundary that breaks (policy, harness, tool, environment) is recorded as `StopReason.FAILURE`;
-    only cancellation and mistakes of whoever started the run are raised.
+    A boundary that breaks (policy, harness, tool, environment, user) is recorded as
+    `StopReason.FAILURE`; only cancellation and mistakes of whoever started the run are raised.
     """
     initial = state_hash(session.state)
     episode: _Episode | None = None
     failure = None
     try:
-        episode = _Episode(set_stage(system.harness, world, task), policy, plan, session)
+        episode = _Episode(
+            set_stage(system.harness, world, task), Conversation(task), policy, plan, session
+        )
         stop = await episode.play()
     except BoundaryError as error:
         stop = StopReason.FAILURE
@@ -97,9 +100,14 @@ class _Episode:
     """The changing part of one rollout; lives as long as `run_rollout`."""
 
     def __init__(
-        self, stage: Stage, policy: Policy, plan: RolloutPlan, session: CallsWorld
+        self,
+        stage: Stage,
+        conversation: Conversation,
+        policy: Policy,
+        plan: RolloutPlan,
+        session: CallsWorld,
     ) -> None:
-        self.stage = stage
+        self.stage, self._conversation = stage, conversation
         self.turns: list[Turn] = []
         self.answer: JsonObject | None = None
         self._policy, self._plan, self._session = policy, plan, session
@@ -111,7 +119,7 @@ class _Episode:
         self._bodies: dict[str, str] = {}
         """Whole answers by call id, for `read_more`."""
         self._num_unusable = 0
-        """Turns in a row without a usable call."""
+        """Turns in a row without a usable call, or a message that the user had an answer to."""
         self._has_attempted = False
         """Whether one of those turns tried to call a tool."""
 
@@ -124,6 +132,8 @@ class _Episode:
             await self._take_turn(index)
             if self.answer is not None:
                 return StopReason.FINISHED
+            if self._conversation.num_messages > limits.max_user_turns:
+                return StopReason.MAX_USER_TURNS
             if self._num_unusable >= limits.max_invalid_turns:
                 return StopReason.INVALID_TURNS if self._has_attempted else StopReason.GAVE_UP
         return StopReason.MAX_TURNS
@@ -133,16 +143,20 @@ class _Episode:
         reply = await self._act(index)
         text = reply.text.encode("utf-8", "replace").decode()  # half surrogates cannot be stored
         observations: list[Observation] = []
-        feedback = ""
+        feedback = said = ""
         with boundary(HarnessError, "parse the policy's message"):
             parsed = parse_turn(text, self.stage.settings, self.stage.schemas, index)
+        is_addressed = self._conversation.is_addressed(parsed)
         try:
             is_usable = False
             for call in parsed.calls:
                 observation, is_call = self._answer_call(call, observations, parsed.calls)
                 observations.append(observation)
                 is_usable = is_usable or is_call
-            if parsed.problem:
+            if is_addressed:
+                said = self._conversation.answer(text)
+                is_usable = self._conversation.has_more
+            elif parsed.problem:
                 feedback = render_feedback(self.stage.settings, parsed.problem)
         finally:
             turn = Turn(
@@ -153,8 +167,9 @@ class _Episode:
                 policy_version=self._policy.version,
                 calls=parsed.calls,
                 observations=tuple(observations),
-                problem=parsed.problem,
+                problem="" if is_addressed else parsed.problem,
                 feedback=feedback,
+                user=said,
             )
             self.turns.append(turn)
         for message in turn_messages(turn):

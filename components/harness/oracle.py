@@ -2,7 +2,8 @@
 
 It holds the task's gold, that is where each value comes from, and never the values: every argument
 is derived again from the instruction in the user message and from the answers as they were shown.
-It reads its whole state from the messages, so it can also take over a conversation that another
+To the user of a multi-turn task it writes when all that was said so far is done. It reads its whole
+state from the messages, so it can also take over a conversation that another
 policy began. If it fails, the harness hid something or the world no longer answers as gold needs.
 """
 
@@ -18,16 +19,18 @@ from typing import Any
 
 from components.harness.policy import Message, PolicyReply, PolicyRequest
 from components.harness.tools import FINISH, READ_MORE
-from components.harness.transcript import Exchange, read_transcript
+from components.harness.transcript import TALK, Exchange, read_transcript
 from components.records.frozen import FrozenDict, JsonObject
 from components.records.task import GoldStep, Provenance, Task
 from components.task.provenance import (
+    UNSAID,
     ProvenanceError,
     clock_of,
     derive_arguments,
     derive_value,
     observations_of,
 )
+from components.task.user import is_said, moves_heard, opening_of, said_by
 
 ANSWER = "answer"
 """Stands for the `finish` call where a step's name is expected."""
@@ -129,7 +132,8 @@ class _Player:
     ) -> None:
         self._task, self._steps, self._slips, self._seed = task, steps, slips, request.seed
         self._system_text = request.messages[0].content
-        self._instruction = shown_instruction(task.instruction, request.messages)
+        self._instruction = shown_words(task, request.messages)
+        self._has_more = _has_more(task, request.messages)
         self._schemas = {tool.name: tool.schema for tool in request.tools}
         self._transcript = read_transcript(request.messages, self._schemas)
         # The clock is known only where the harness shows it.
@@ -153,10 +157,14 @@ class _Player:
         for name, step in self._steps:
             if name in self._progress.settled or self._slips.skips(self._seed, name):
                 continue
+            if not is_said(self._task, name, self._instruction):
+                return TALK if self._has_more else _GIVE_UP
             arguments = self._arguments(name, step, self._progress.num_errors[name])
             tool = _policy_name(step)
             if arguments is not None and _is_shown(self._system_text, (tool, *arguments)):
                 return self._written(name, (tool, arguments))
+        if self._has_more:
+            return TALK
         answer = self._answer()
         if answer is None or not _is_shown(self._system_text, (FINISH, ANSWER)):
             return _GIVE_UP
@@ -253,6 +261,28 @@ class _Player:
     def _written(self, step: str, call: Call) -> str:
         text = write_calls([call], self._transcript.style)
         return self._slips.writes(self._seed, step, self._transcript.num_unread, text)
+
+
+def shown_words(task: Task, messages: Sequence[Message]) -> str:
+    """Return as much of the instruction as the user's messages show; of what a user has not said
+    yet, `UNSAID`.
+    """
+    opening = shown_instruction(opening_of(task), messages)
+    if task.user is None:
+        return opening
+    said = said_by(task, _heard(task, messages))
+    return opening + UNSAID * (task.user.opening - len(opening)) + said[task.user.opening :]
+
+
+def _heard(task: Task, messages: Sequence[Message]) -> list[str]:
+    return moves_heard(task, [item.content for item in messages if item.role == "user"][1:])
+
+
+def _has_more(task: Task, messages: Sequence[Message]) -> bool:
+    """Return whether a message to the user may lead to more: each brings one move, if any."""
+    num_moves = 0 if task.user is None else len(task.user.moves)
+    num_written = sum(item.content == TALK for item in messages)
+    return len(_heard(task, messages)) < num_moves > num_written
 
 
 def shown_instruction(instruction: str, messages: Sequence[Message]) -> str:

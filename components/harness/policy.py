@@ -107,6 +107,7 @@ def turn_messages(turn: Turn) -> tuple[Message, ...]:
     """Return what one turn adds to the conversation."""
     answers = [Message(role="tool", content=item.shown) for item in turn.observations]
     feedback = [Message(role="user", content=turn.feedback)] if turn.feedback else []
+    feedback += [Message(role="user", content=turn.user)] if turn.user else []
     said = Message(role="assistant", content=turn.raw_text, token_ids=turn.token_ids)
     return (said, *answers, *feedback)
 

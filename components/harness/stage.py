@@ -18,6 +18,7 @@ from components.harness.tools import ShownTool, shown_tools
 from components.records.frozen import JsonObject, thaw
 from components.records.harness import HarnessSettings
 from components.records.task import Task
+from components.task.user import opening_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,6 @@ def _stage(
         system_text=render_system(
             settings.value, tools, task.value.world.now, task.value.policy_rules
         ),
-        user_text=render_user(settings.value, task.value.instruction, task.value.answer_schema),
+        user_text=render_user(settings.value, opening_of(task.value), task.value.answer_schema),
         answer_validator=validator,
     )

@@ -21,6 +21,8 @@ from components.records.harness import HarnessSettings, ParserSettings
 
 FORMATS = ("hermes", "json_block", "bare_json", "openai")
 """Call formats in the order in which they are tried."""
+TALK = "I have done what you said so far. What is next?"
+"""What the oracle writes to the user of a multi-turn task."""
 _MARKS = {"hermes": "<tool_call>", "json_block": "```json", "openai": '"tool_calls"'}
 """What a system message that asks for a format holds."""
 _READ_ALL = HarnessSettings(
@@ -86,6 +88,9 @@ def read_transcript(
     style, num_unread = _style_asked_for(messages), 0
     for index, message in enumerate(messages):
         if message.role != "assistant":
+            continue
+        if message.content == TALK:
+            num_unread = 0
             continue
         answers = _answers_after(messages, index)
         calls = _calls_in(message.content)

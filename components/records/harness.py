@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Any
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from components.records.base import Record
 from components.records.frozen import FrozenDict
@@ -21,6 +23,8 @@ class Limits(Record):
 
     max_turns: int = Field(default=24, ge=1)
     """Policy messages in one episode."""
+    max_user_turns: int = Field(default=16, ge=1)
+    """Policy messages to the user in one episode of a multi-turn task."""
     max_calls_per_turn: int = Field(default=8, ge=1)
     max_invalid_turns: int = Field(default=3, ge=1)
     """Consecutive turns without a usable call before the episode ends."""
@@ -30,6 +34,13 @@ class Limits(Record):
     """Characters of the whole conversation; a policy with a tokenizer also counts tokens."""
     max_observation_chars: int = Field(default=4000, ge=50)
     """Characters of one observation as shown; longer ones are paged, with a line that says so."""
+
+    @model_serializer(mode="wrap")
+    def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Limits that leave the user's turns at the default are written without that key."""
+        body: dict[str, Any] = handler(self)
+        is_default = self.max_user_turns == type(self).model_fields["max_user_turns"].default
+        return {key: body[key] for key in body if not (is_default and key == "max_user_turns")}
 
 
 class HarnessSettings(Record):

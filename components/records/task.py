@@ -13,6 +13,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from components.records.base import Record
 from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict, JsonObject, JsonValue
+from components.records.user import UserScript
 from components.records.world import WorldSpec
 
 _FEWEST = 2
@@ -234,9 +235,10 @@ class Task(Record):
     task_id: str
     seed: int
     """Seed that the author drew this task from."""
-    kind: Literal["single_turn"] = "single_turn"
+    kind: Literal["single_turn", "multi_turn"] = "single_turn"
     split: Literal["train", "heldout"] = "train"
     instruction: str
+    """All that is ever said of the request; of a multi-turn task, the user's messages in a row."""
     demands: FrozenDict[str, Demand]
     referents: FrozenDict[str, Referent] = FrozenDict()
     world: WorldSpec
@@ -250,11 +252,14 @@ class Task(Record):
     """Rules that the policy is told and must keep."""
     clauses: FrozenDict[str, Clause] = FrozenDict()
     """What the request says beyond its steps; by name (`c01`, ...)."""
+    user: UserScript | None = None
+    """Who says the request bit by bit; None: the instruction is said whole, and nobody answers."""
 
     @model_serializer(mode="wrap")
     def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A task without clauses is written, and hashed, as it was before there were any."""
-        return _without(handler(self), "clauses", bool(self.clauses))
+        """A task without clauses, or without a user, is written, and hashed, without these keys."""
+        body = _without(handler(self), "clauses", bool(self.clauses))
+        return _without(body, "user", self.user is not None)
 
 
 class Probe(Record):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from components.records.base import Record
 from components.records.calls import CallRecord
@@ -17,6 +18,8 @@ class StopReason(StrEnum):
     FINISHED = "finished"
     """The policy called `finish`."""
     MAX_TURNS = "max_turns"
+    MAX_USER_TURNS = "max_user_turns"
+    """The policy wrote to the user more often than the harness allows."""
     INVALID_TURNS = "invalid_turns"
     """Too many turns in a row held no usable call."""
     CONTEXT_FULL = "context_full"
@@ -77,6 +80,14 @@ class Turn(Record):
     """
     feedback: str = ""
     """Text shown to the policy because of `problem`."""
+    user: str = ""
+    """What the user of a multi-turn task answered; empty when the turn was no message to them."""
+
+    @model_serializer(mode="wrap")
+    def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A turn that no user answered is written without that key."""
+        body: dict[str, Any] = handler(self)
+        return body if self.user else {key: body[key] for key in body if key != "user"}
 
 
 class Trajectory(Record):

@@ -27,6 +27,7 @@ from components.records.task import (
 )
 from components.records.world import WorldSpec
 from components.task.clauses import Conditional, Forbidden
+from components.task.dialogue import Dialogue
 from components.task.filling import FACT, Argument
 from components.task.ground import Ground
 from components.task.known import Known
@@ -40,14 +41,29 @@ _JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number"}
 
 
 def author_task(
-    ground: Ground, walk: Walk, world: WorldSpec, seed: int, rng: random.Random
+    ground: Ground,
+    walk: Walk,
+    world: WorldSpec,
+    seed: int,
+    rng: random.Random,
+    *,
+    has_user: bool = False,
 ) -> Task:
     """Return the task of a walk; its id is a hash of its content, whatever seed led to it.
+
+    Args:
+        ground: as explored.
+        walk: as found.
+        world: where gold will run.
+        seed: recorded with the task.
+        rng: chooses the words.
+        has_user: whether a user says the request bit by bit.
 
     Raises:
         SynthesisError: a row or a value of the walk cannot be put into words.
     """
-    text, spans = flatten(Request(ground, walk, rng).request())
+    request = Dialogue(ground, walk, rng) if has_user else Request(ground, walk, rng)
+    text, spans = flatten(request.request())
     draft = Task(
         task_id="",
         seed=0,
@@ -70,6 +86,14 @@ def author_task(
         answer_schema=freeze(_answer_schema(walk)),
         clauses=FrozenDict(dict(sorted(_clauses(walk, spans)))),
     )
+    if isinstance(request, Dialogue):
+        draft = draft.model_copy(
+            update={
+                "kind": "multi_turn",
+                "user": request.script(spans),
+                "policy_rules": request.rules(),
+            }
+        )
     return draft.model_copy(update={"task_id": task_id_of(draft), "seed": seed})
 
 

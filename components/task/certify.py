@@ -1,4 +1,4 @@
-"""Admission: every gate of a single-turn task, and the certificate of those that pass.
+"""Admission: every gate of a task, and the certificate of those that pass.
 
 Owns the order of the gates and what a certificate records. A task is admitted whole or refused
 with one reason; the certificate names the versions of all that it rests on and lapses with them.
@@ -39,6 +39,7 @@ from components.task.graph import ToolGraph, tool_graph
 from components.task.mutants import Mutants
 from components.task.order import check_order
 from components.task.reasons import Reason, Rejection
+from components.task.user_gates import check_user
 
 GATES_VERSION = 5
 """Raised when a gate changes what it admits."""
@@ -77,6 +78,7 @@ def certify(
         or check_provenance(task, graph, gold)
         or check_reads(task, graph, gold)
         or check_clauses(task, graph, gold)
+        or check_user(task, gold)
         or check_order(world, task, gold)
         or _check_goal(system, rubric, gold)
     )

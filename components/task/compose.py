@@ -20,7 +20,7 @@ from components.records.world import WorldSpec
 from components.task.asides import spoken
 from components.task.author import author_task
 from components.task.certify import certify
-from components.task.clauses import LEAST_LENGTH, Names, drawn_kinds
+from components.task.clauses import LEAST_LENGTH, ClauseKind, Names, drawn_kinds
 from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
@@ -31,9 +31,11 @@ WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""
 _LEAST_K = 2
 """Services that a reaction joins."""
+_GIVES_UP = 0.5
+"""Share of drafts with a user that look for something which the user gives up again."""
 _OF_CLAUSES = frozenset(
     {Reason.CLAUSES, Reason.STRUCTURE, Reason.CLUMSY, Reason.FALSE_PASS, Reason.FALSE_FAIL}
-    | {Reason.GOLD_FAILS}
+    | {Reason.GOLD_FAILS, Reason.USER}
 )
 """Why a walk with clauses that add no call may be refused where it would pass without them."""
 
@@ -49,6 +51,16 @@ class TaskSettings(Protocol):
     def distractors(self) -> int: ...
     @property
     def domains(self) -> tuple[str, ...]: ...
+    @property
+    def multi_turn(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What one draft is made by."""
+
+    seed: int
+    has_user: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +111,16 @@ def _drafted(
         )
     own, names = random.Random(f"{draft_seed}:clauses"), Names()
     kinds = drawn_kinds(own, settings.walk_length)
+    talk = random.Random(f"{draft_seed}:user")
+    has_user = talk.random() < settings.multi_turn
+    if has_user and talk.random() < _GIVES_UP:
+        kinds |= {ClauseKind.RESTRAINT}
+    made_as = _Made(seed=draft_seed, has_user=has_user)
     wanted = Wanted(k=settings.k, length=settings.walk_length, kinds=kinds)
     walk = lengthened(ground, wanted, names, own)
     if walk is not None:
         walk = with_asides(ground, walk, wanted, names, own)
-        made = _certified(system, ground, walk, settings, draft_seed, own)
+        made = _certified(system, ground, walk, settings, made_as, own)
         if isinstance(made, ComposedTask):
             return made
     # A draft whose clauses come to nothing is the plain one that its seed would give without them.
@@ -115,10 +132,10 @@ def _drafted(
         )
     walk = with_asides(ground, plain, wanted, Names(), own)
     if walk.clauses:
-        made = _certified(system, ground, walk, settings, draft_seed, own)
+        made = _certified(system, ground, walk, settings, made_as, own)
         if isinstance(made, ComposedTask) or made.reason not in _OF_CLAUSES:
             return made
-    return _certified(system, ground, plain, settings, draft_seed, rng)
+    return _certified(system, ground, plain, settings, made_as, rng)
 
 
 def _certified(
@@ -126,7 +143,7 @@ def _certified(
     ground: Ground,
     walk: Walk,
     settings: TaskSettings,
-    seed: int,
+    made: _Made,
     rng: random.Random,
 ) -> ComposedTask | Rejection:
     spec = WorldSpec(
@@ -137,7 +154,7 @@ def _certified(
     if settings.walk_length >= LEAST_LENGTH:
         walk = spoken(walk)
     try:
-        task = author_task(ground, walk, spec, seed, rng)
+        task = author_task(ground, walk, spec, made.seed, rng, has_user=made.has_user)
     except SynthesisError as error:
         return Rejection(reason=Reason.STRUCTURE, detail=str(error))
     world = build_world(system, spec)

@@ -23,6 +23,9 @@ class TaskConfig(Config):
     domains: tuple[str, ...]
     """Domains of services (support, people, ...), or services, that tasks may be about; empty:
     all."""
+    multi_turn: float = Field(default=0.0, ge=0, le=1)
+    """Share of drafts whose request a simulated user says bit by bit, in a conversation; 0: every
+    request is said at once."""
     max_drafts_per_task: int = Field(ge=1)
     """Drafts tried for each task that is to be admitted, before composing stops with a message."""
 

@@ -23,6 +23,7 @@ from components.task.gates import known_of, parameter_of
 from components.task.gold import Call, Gold, derived_line, play, tried
 from components.task.graph import Parameter, Role, ToolGraph
 from components.task.provenance import at_path, concrete, leaves, observations_of, turned
+from components.task.user_gates import user_lines
 from components.task.wanderer import random_calls
 
 _MAX_VALUES = 3
@@ -71,6 +72,8 @@ class Mutants:
         yield from self._other_picks()
         for kind, target, final, answer in broken_lines(self._world, self._task, self._gold):
             yield self._mutant(kind, target, False, final, answer)
+        for kind, target, final, said in user_lines(self._world, self._task, self._gold):
+            yield self._mutant(kind, target, False, final, said)
         yield from self._collateral()
         yield from self._answers()
         yield from self._more_reads()

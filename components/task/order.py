@@ -48,7 +48,7 @@ def check_order(world: World, task: Task, gold: Gold) -> Rejection | None:
 
 
 def _answer_problem(world: World, task: Task, gold: Gold) -> Rejection | None:
-    asked = [field for field in task.answer if not field.endswith(_BEFORE)]
+    asked = [field for field in task.answer if not is_before(field)]
     steps = {place.step for field in asked for place in observations_of(task.answer[field])}
     try:
         observed = _read_late(world, task, gold, steps, gold.final)
@@ -59,6 +59,11 @@ def _answer_problem(world: World, task: Task, gold: Gold) -> Rejection | None:
         if late[field] != gold.answer[field]:
             return _no(f"answer: {field} {late[field]!r} instead of {gold.answer[field]!r}")
     return None
+
+
+def is_before(field: str) -> bool:
+    """Return whether a field of the answer asks for a value as it was at the start."""
+    return field.endswith(_BEFORE)
 
 
 class _Otherwise(Exception):

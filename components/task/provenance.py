@@ -30,6 +30,8 @@ Observed = Mapping[str, Any]
 """`data` of the answers that are known, by gold step; at `CLOCK` the world's clock."""
 CLOCK = "@clock"
 """Stands for the clock where an answer's step is expected; it sorts before every step."""
+UNSAID = "\x00"
+"""Stands for each character of an instruction that the user of a multi-turn task has not said."""
 Path = tuple[str | int, ...]
 """A place in JSON: keys and indexes."""
 
@@ -97,6 +99,8 @@ def derive_value(
             if not source.start < source.end <= len(instruction):
                 raise ProvenanceError(pointer, "its span is not inside the instruction")
             text = instruction[source.start : source.end]
+            if UNSAID in text:
+                raise ProvenanceError(pointer, "the user has not said it yet")
             if source.cast == "moment":
                 return _moment(text, observed, pointer)
             return _cast(text, source.cast, pointer)

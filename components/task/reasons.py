@@ -46,6 +46,8 @@ class Reason(StrEnum):
     """A gold write has nothing to do, or doing nothing passes."""
     CLAUSES = "clauses"
     """A restraint, a condition or a write for every row does not fit gold."""
+    USER = "user"
+    """The user's messages do not fit gold, or gold fails in a conversation with them."""
     STALE_GOLD = "stale_gold"
     """A read that should give a new value gives what was known before."""
     UNUSED_READ = "unused_read"

@@ -160,14 +160,14 @@ class Request(Wording):
         test = Mark(("clause", condition.name), self._test(condition))
         done: Pieces = []
         if condition.holds and step is not None:
-            done = self._demanded((step.name,), _branch(self._sentence(step)))
+            done = self._demanded((step.name,), branch(self._sentence(step)))
         other: Pieces = []
         if condition.otherwise is not None:
             forbidden = condition.otherwise
-            words = _branch(self._sentence(_as_step(forbidden)))
+            words = branch(self._sentence(as_step(forbidden)))
             other = [Mark(("clause", forbidden.name), words)]
         if not condition.holds and step is not None:
-            done = self._demanded((step.name,), _branch(self._sentence(step)))
+            done = self._demanded((step.name,), branch(self._sentence(step)))
         first, second = (done, other) if condition.holds else (other, done)
         between = [self._choice("otherwise")] if second else []
         return [test, *first, *between, *second, "."]
@@ -206,7 +206,7 @@ class Request(Wording):
         if is_it and not self._is_person(forbidden):
             template = re.sub(rf"the ([\w -]+) of \{{{slot}\}}", r"its \1", template)
             template = template.replace(f"{{{slot}}}", "it")
-        step = _as_step(forbidden)
+        step = as_step(forbidden)
         values = {
             slot_name(item.parameter.pointer): self._slot(step, item)
             for item in forbidden.arguments
@@ -221,7 +221,8 @@ class Request(Wording):
         )
 
 
-def _as_step(forbidden: Forbidden) -> WalkStep:
+def as_step(forbidden: Forbidden) -> WalkStep:
+    """Return a forbidden call as the step that it would be."""
     return WalkStep(
         name=forbidden.name,
         shape=forbidden.shape,
@@ -232,7 +233,7 @@ def _as_step(forbidden: Forbidden) -> WalkStep:
     )
 
 
-def _branch(sentence: Pieces) -> Pieces:
+def branch(sentence: Pieces) -> Pieces:
     """Return a sentence as a branch of another: without its full stop, its first letter small."""
     lowered = _lowered(sentence)
     pieces = list(sentence if lowered is None else lowered)

@@ -9,7 +9,12 @@ from components.records.trajectory import StopReason, Trajectory
 from loop.bench_attribution.planting import Rollout
 from loop.bench_attribution.scoring import Share
 
-_STARVED = {StopReason.INVALID_TURNS, StopReason.MAX_TURNS, StopReason.CONTEXT_FULL}
+_STARVED = {
+    StopReason.INVALID_TURNS,
+    StopReason.MAX_TURNS,
+    StopReason.MAX_USER_TURNS,
+    StopReason.CONTEXT_FULL,
+}
 
 
 class Baselines:

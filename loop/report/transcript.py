@@ -44,6 +44,8 @@ class TurnView:
     calls: tuple[CallView, ...]
     problem: str
     feedback: str
+    user: str
+    """What the user of a multi-turn task answered; empty when nobody did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,7 @@ def _turn(turn: Turn) -> TurnView:
         calls=tuple(calls),
         problem=turn.problem,
         feedback=turn.feedback,
+        user=turn.user,
     )
 
 

@@ -135,6 +135,9 @@ def _show_turn(page: Page, turn: Turn) -> None:
         page.line(f"could not be read: {turn.problem}")
         page.line("shown")
         page.verbatim(turn.feedback)
+    if turn.user:
+        page.line("the user answered")
+        page.verbatim(turn.user)
 
 
 def show_changes(page: Page, call: CallRecord | None, indent: int = 2) -> None:

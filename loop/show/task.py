@@ -51,6 +51,7 @@ def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -
     page.verbatim(task.instruction)
     for rule in task.policy_rules:
         page.line(f"rule: {rule}")
+    _show_user(page, task)
     page.heading("Demands")
     page.table(
         [
@@ -70,6 +71,20 @@ def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -
     _show_rubric(page, system.evaluator.rubrics.get(name))
     _show_certificate(page, task, system, certificate)
     return page
+
+
+def _show_user(page: Page, task: Task) -> None:
+    """Show who says the request bit by bit, message by message."""
+    if task.user is None:
+        return
+    page.heading("User")
+    rows = [("says first", "", task.instruction[: task.user.opening])]
+    for name, move in sorted(task.user.moves.items()):
+        after = f"after {', '.join(move.after)}" if move.after else "at any time"
+        asked = f", first when asked about {', '.join(move.about)}" if move.about else ""
+        kind = move.kind.value.replace("_", " ")
+        rows.append((f"{name} {kind}", after + asked, task.instruction[move.start : move.end]))
+    page.table([*rows, ("at the end", "", task.user.closing)])
 
 
 def _made(task: Task) -> list[tuple[str, str]]:

@@ -74,6 +74,7 @@ class _Drawn:
     walk_length: int
     distractors: int
     domains: tuple[str, ...]
+    multi_turn: float
 
 
 async def draft_gold(
@@ -91,7 +92,13 @@ async def draft_gold(
     longest = sizes.walk_length
     length = rng.randint(sizes.k + 1, longest) if way.shorter_walks else longest
     distractors = rng.randint(0, sizes.distractors) if way.fewer_distractors else sizes.distractors
-    drawn = _Drawn(k=sizes.k, walk_length=length, distractors=distractors, domains=sizes.domains)
+    drawn = _Drawn(
+        k=sizes.k,
+        walk_length=length,
+        distractors=distractors,
+        domains=sizes.domains,
+        multi_turn=sizes.multi_turn,
+    )
     composed = compose_task(system, drawn, rng.getrandbits(48))
     if isinstance(composed, RejectedDraft):
         return composed

@@ -33,6 +33,7 @@ class Settings:
     walk_length: int = 5
     distractors: int = 1
     domains: tuple[str, ...] = ()
+    multi_turn: float = 0.0
 
 
 SMALL = ("directory", "helpdesk", "mail")
