@@ -15,16 +15,10 @@ from dataclasses import dataclass
 from attribution.checks import defect_checks, tally, task_places
 from attribution.harm import harm_checks
 from attribution.interventions.gold import same_outcome
-from attribution.interventions.runs import (
-    arm_of,
-    first_difference,
-    play_on,
-    replay,
-    texts_of,
-)
+from attribution.interventions.runs import arm_of, play_on
 from attribution.ownership import unreferenced_paths
 from attribution.records import AcceptanceCheck, AcceptanceRecord, Regression
-from attribution.regressions import one_a_task, pin, regression_check
+from attribution.regressions import come_out, one_a_task, pin, regression_check
 from attribution.swap import swap
 from components.artifacts import component_versions
 from components.errors import BoundaryError, SelvageError, SynthesisError, boundary
@@ -218,20 +212,12 @@ def _examples(
         except SelvageError:
             cases.append((trajectory.rollout_id, False))
             continue
-        texts = texts_of(trajectory)
-        again = replay(arm, texts, trajectory.seed)
-        if example.scored.passed:
-            cases.append((trajectory.rollout_id, again.passed is False))
-            if again.passed is False:
-                entries.append(pin(after, patch.patch_id, trajectory, texts, passes=False))
-            continue
-        differs = first_difference(trajectory, again.trajectory)
-        point = len(texts) if differs is None else min(differs + 1, len(texts))
-        is_won = play_on(arm, texts[:point], trajectory.seed).passed is True
-        old += is_won and _was_won(before, trajectory, texts[:point])
-        cases.append((trajectory.rollout_id, is_won))
-        if is_won:
-            entries.append(pin(after, patch.patch_id, trajectory, texts[:point], passes=True))
+        passes = not example.scored.passed
+        texts, is_right = come_out(arm, trajectory, passes=passes)
+        old += passes and is_right and _was_won(before, trajectory, texts)
+        cases.append((trajectory.rollout_id, is_right))
+        if is_right:
+            entries.append(pin(after, patch.patch_id, trajectory, texts, passes=passes))
     held, total, first = tally(cases)
     check = AcceptanceCheck(before=old, after=held, total=total, holds=True, detail=first)
     return check, one_a_task(entries)

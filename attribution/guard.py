@@ -50,12 +50,12 @@ def guard_patches(
     """Return what the pairs say of each patch and of all together.
 
     Alpha is divided evenly over the patches and the whole (Bonferroni). Where several patches touch
-    a task, its losses are laid to one of them: the one that lost the largest share of its pairs.
-    The others are then judged by the pairs of the tasks that this one does not touch.
+    a task, its losses are laid to one of them: the one that lost the largest share of its pairs, of
+    equals the last. The others are then judged by the pairs of the tasks that it does not touch.
 
     Args:
         pairs: outcomes of the same rollouts before and after.
-        touched: patch -> tasks that it can change anything for.
+        touched: patch -> tasks that it can change anything for, in the order of acceptance.
         margin: difference of pass rates that a patch may cost at most.
         alpha: chance of calling any harmless patch harmful, over all patches.
     """
@@ -74,7 +74,11 @@ def guard_patches(
         if not harmful:
             found |= guards
             break
-        worst = max(harmful, key=lambda it: ((it.lost - it.won) / it.pairs, it.lost, it.patch_id))
+        order = list(touched)
+        worst = max(
+            harmful,
+            key=lambda it: ((it.lost - it.won) / it.pairs, it.lost, order.index(it.patch_id)),
+        )
         found[worst.patch_id] = worst
         explained |= touched[worst.patch_id]
     whole = _guard(WHOLE, pairs, margin, share)

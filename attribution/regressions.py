@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from attribution.interventions.runs import arm_of, play_on, replay
+from attribution.interventions.runs import (
+    Arm,
+    arm_of,
+    first_difference,
+    play_on,
+    replay,
+    texts_of,
+)
 from attribution.records import AcceptanceCheck, Regression
 from components.artifacts import component_versions
 from components.errors import SelvageError, SynthesisError, boundary
@@ -18,6 +25,38 @@ from components.records.system import System
 from components.records.trajectory import Trajectory
 
 _ID_DIGITS = 12
+
+
+def come_out(arm: Arm, trajectory: Trajectory, passes: bool) -> tuple[tuple[str, ...], bool]:
+    """Return the texts of a recorded rollout that count in an arm, and whether it comes out right.
+
+    Args:
+        arm: the system as the task meets it.
+        trajectory: a rollout that was decided wrongly in another system.
+        passes: True: it failed, and can still be won from where the arm first answers otherwise;
+            False: it passed, and fails.
+    """
+    texts = texts_of(trajectory)
+    again = replay(arm, texts, trajectory.seed)
+    if not passes:
+        return texts, again.passed is False
+    differs = first_difference(trajectory, again.trajectory)
+    point = len(texts) if differs is None else min(differs + 1, len(texts))
+    return texts[:point], play_on(arm, texts[:point], trajectory.seed).passed is True
+
+
+def pinned_later(
+    system: System, patch_id: str, trajectory: Trajectory, passes: bool
+) -> Regression | None:
+    """Return the entry of an example in a system that more than its patch has mended; None where it
+    still does not come out right.
+    """
+    try:
+        with boundary(SynthesisError, f"replay {trajectory.rollout_id}"):
+            texts, is_right = come_out(arm_of(system, trajectory.task_id), trajectory, passes)
+    except SelvageError:
+        return None
+    return pin(system, patch_id, trajectory, texts, passes) if is_right else None
 
 
 def pin(

@@ -72,11 +72,9 @@ def _inverse(body: Any, op: str, path: str) -> tuple[str, str, Any]:
         return "replace", path, old
     if op == "remove":
         return "add", path, old
-    parent, _, last = path.rpartition("/")
-    holder = jsonpointer.resolve_pointer(body, parent)
-    if isinstance(holder, list):
-        return "remove", f"{parent}/{len(holder)}" if last == "-" else path, None
-    return ("remove", path, None) if old is _NOTHING else ("replace", path, old)
+    holder = jsonpointer.resolve_pointer(body, path.rpartition("/")[0])
+    is_new = isinstance(holder, list) or old is _NOTHING
+    return ("remove", path, None) if is_new else ("replace", path, old)
 
 
 def _at(body: Any, path: str) -> Any:

@@ -13,10 +13,8 @@ from pydantic import Field
 from attribution.records import Guard, Regression
 from components.records.base import Record
 from components.records.patch import Patch
-from loop.decided import Fate, decisions_of
 from loop.ledger import RoundFolder
 from loop.reviews import Judgement, read_reviews
-from loop.units import UnitLog
 
 STAGE = "guard"
 
@@ -72,8 +70,9 @@ class GuardRound(Record):
     """Rollouts that count in no pair: they passed before, and should not have."""
     left_out: tuple[str, ...] = ()
     """Tasks of harmful patches: nothing is learned from their rollouts."""
-    pinned: int = 0
-    """Entries that this round's patches brought to the regression set."""
+    pinned: tuple[Regression, ...] = ()
+    """Entries that this round's patches brought to the regression set: examples that came out right
+    with the patch, or with all of the round."""
     retirements: tuple[Retirement, ...] = ()
     live: int = 0
     """Entries that bind from here on."""
@@ -120,11 +119,9 @@ def live_entries(folder: RoundFolder, number: int) -> tuple[Regression, ...]:
     found: dict[str, Regression] = {}
     for earlier in range(1, number):
         record = guard_of(folder, earlier)
-        retired |= {item.entry_id for item in record.retirements} if record is not None else set()
-        with UnitLog(folder.earlier_path(earlier) / "units.sqlite", read_only=True) as units:
-            kept = [item for item in decisions_of(units) if item.fate is Fate.KEPT]
-        for decided in kept:
-            found |= {entry.entry_id: entry for entry in decided.acceptance.regressions}
+        if record is not None:
+            retired |= {item.entry_id for item in record.retirements}
+            found |= {entry.entry_id: entry for entry in record.pinned}
     for review in read_reviews(folder.path.parent):
         if review.round < number and review.judgement is Judgement.ACCEPTED:
             entries = review.decided.acceptance.regressions

@@ -8,13 +8,14 @@ The stage is one unit, made of recorded passes alone: killed and run again, it c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from attribution.accept import affected_tasks
 from attribution.guard import Guards, guard_patches
-from attribution.records import Guard, GuardVerdict
+from attribution.records import Guard, GuardVerdict, Regression
+from attribution.regressions import one_a_task, pinned_later
 from attribution.swap import body_of, swap
 from attribution.undo import undoing, undone
 from components.errors import SynthesisError
@@ -50,6 +51,14 @@ class Guarded:
         """Return the part of a pass that no harmful patch touches."""
         tasks = {item.task_id for item in rolled.trajectories.values()}
         return rolled.only(tuple(sorted(tasks - {*self.record.left_out})))
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The first pass and its verdicts."""
+
+    before: Rolled
+    blamed: Blamed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +108,7 @@ def guard(
         pairs = paired(system, before, blamed.attributions, after)
         own = _look(context, system, patches, rounds, _olds(system, patches), pairs)
         earlier = _earlier_look(context, system, before)
-        return _concluded(context, system, repaired, own, earlier)
+        return _concluded(context, system, Passed(before, blamed), repaired, own, earlier)
 
     result = context.folder.run_stage(STAGE, compute)
     record = GuardRound.model_validate(result["record"])
@@ -157,7 +166,12 @@ def _olds(system: System, patches: Mapping[str, Patch]) -> dict[str, Any]:
 
 
 def _concluded(
-    context: RoundContext, system: System, repaired: Repaired, own: Look, earlier: Look | None
+    context: RoundContext,
+    system: System,
+    passed: Passed,
+    repaired: Repaired,
+    own: Look,
+    earlier: Look | None,
 ) -> dict[str, Any]:
     rollbacks: list[Rollback] = []
     current, whole = repaired.system, own.guards.whole
@@ -183,7 +197,7 @@ def _concluded(
         void=own.void,
         left_out=tuple(sorted(left_out)),
     )
-    record = _with_regressions(context, current, repaired, record)
+    record = _with_regressions(context, current, _entries(current, passed, repaired), record)
     return {"record": to_json(record), "system": context.keep(current)}
 
 
@@ -222,14 +236,38 @@ def _figures(item: Guard) -> str:
     )
 
 
+def _entries(system: System, passed: Passed, repaired: Repaired) -> list[Regression]:
+    """Return the entries of the kept patches: made with them, or, where another defect stood in the
+    way then, with all patches of the round.
+    """
+    modes = {mode.mode_id: mode for mode in passed.blamed.modes}
+    found: list[Regression] = []
+    for item in repaired.decisions:
+        if item.fate is not Fate.KEPT:
+            continue
+        made = item.acceptance.regressions
+        there = {entry.task_id for entry in made}
+        names = modes[item.mode_id].rollouts if item.mode_id in modes else ()
+        later = [
+            pinned_later(
+                system,
+                item.patch.patch_id,
+                passed.before.trajectories[name],
+                passes=not passed.before.scored[name].passed,
+            )
+            for name in names
+            if passed.before.trajectories[name].task_id not in there
+        ]
+        found += [*made, *one_a_task(entry for entry in later if entry is not None)]
+    return found
+
+
 def _with_regressions(
-    context: RoundContext, system: System, repaired: Repaired, record: GuardRound
+    context: RoundContext, system: System, pinned: Sequence[Regression], record: GuardRound
 ) -> GuardRound:
     """Return the record with what the round pinned, and what no longer binds."""
-    kept = [item for item in repaired.decisions if item.fate is Fate.KEPT]
-    pinned = {entry.entry_id: entry for it in kept for entry in it.acceptance.regressions}
     entries = {item.entry_id: item for item in live_entries(context.folder, context.number)}
-    entries |= pinned
+    entries |= {item.entry_id: item for item in pinned}
     gone = {it.patch_id for it in record.rollbacks if it.how is not Undone.STANDS}
     live, retirements = {*live_tasks(system)}, []
     for key, entry in entries.items():
@@ -243,7 +281,7 @@ def _with_regressions(
         retirements.append(Retirement(entry_id=key, reason=reason, evidence=evidence))
     return record.model_copy(
         update={
-            "pinned": len(pinned),
+            "pinned": tuple(pinned),
             "retirements": tuple(retirements),
             "live": len(entries) - len(retirements),
         }

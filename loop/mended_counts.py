@@ -64,7 +64,9 @@ def guard_counts(record: GuardRound) -> GuardCounts:
 
 def regression_counts(record: GuardRound) -> RegressionCounts:
     """Return what binds, what came and what went."""
-    return RegressionCounts(live=record.live, pinned=record.pinned, retired=len(record.retirements))
+    return RegressionCounts(
+        live=record.live, pinned=len(record.pinned), retired=len(record.retirements)
+    )
 
 
 def nothing_left(context: RoundContext, before: Rolled, blamed: Blamed, record: GuardRound) -> str:
