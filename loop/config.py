@@ -151,11 +151,14 @@ def sizes_of(config: RunConfig) -> Sizes:
 class BenchConfig(Config):
     """Keys of `bench`."""
 
-    benchmark: Literal["attribution", "world", "specs", "fidelity"]
+    benchmark: Literal["attribution", "world", "specs", "fidelity", "tasks"]
     """Which benchmark; the word after `bench`."""
     path: PathText | None
     """specs: JSONL of many servers (or a saved listing) that is compiled; fidelity: YAML or JSON of
     disposable servers; null where not asked."""
+    tasks: PathText | None
+    """tasks: folder of a task set, as `compose` writes it; null: a set is composed, of a size that
+    `scale` says."""
     labels: PathText | None
     """specs: JSONL of labelled tools (server, name, label) to hold readings against; null: none."""
     faults: BenchFaultsConfig
@@ -168,7 +171,7 @@ class BenchConfig(Config):
     runs_dir: PathText = Field(min_length=1)
     """specs: folder whose store keeps what was compiled."""
     compute: ComputeConfig
-    """specs and attribution: who works."""
+    """specs, attribution and tasks: who works."""
     scale: Scale
     """How long it measures: smoke for seconds, small for a minute, full for a good figure; of
     fidelity, how many sequences are generated where none are given."""

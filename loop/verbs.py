@@ -51,10 +51,10 @@ VERBS = (
     ),
     Verb(
         name="bench",
-        summary="measure a part against its bar: bench attribution, world, specs or fidelity",
+        summary="measure a part against its bar: bench attribution, world, specs, fidelity, tasks",
         config="BenchConfig",
         subject_key="benchmark",
-        subjects=("world", "attribution", "specs", "fidelity"),
+        subjects=("world", "attribution", "specs", "fidelity", "tasks"),
     ),
     Verb(
         name="train",

@@ -22,6 +22,7 @@ from components.records.frozen import FrozenDict, content_hash
 from components.records.rubric import Rubric, Untouched
 from components.records.system import System
 from components.records.task import Certificate, Probe, Task
+from components.task.asking import check_answer, check_names
 from components.task.gates import (
     check_alone,
     check_demands,
@@ -39,7 +40,7 @@ from components.task.mutants import Mutants
 from components.task.order import check_order
 from components.task.reasons import Reason, Rejection
 
-GATES_VERSION = 4
+GATES_VERSION = 5
 """Raised when a gate changes what it admits."""
 
 
@@ -75,6 +76,8 @@ def certify(
         or check_revisit(task, graph, gold)
         or check_provenance(task, graph, gold)
         or check_reads(task, graph, gold)
+        or check_answer(task, gold)
+        or check_names(task, graph, gold)
         or check_order(world, task, gold)
         or _check_goal(system, rubric, gold)
     )
