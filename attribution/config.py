@@ -16,6 +16,9 @@ class AttributionConfig(Config):
     """Share of the successes that are audited for false passes, from 0 to 1."""
     patches_per_mode: int = Field(ge=1)
     """Candidate patches tried for each failure mode."""
+    accept: Literal["auto", "review"]
+    """What becomes of a patch that passes every gate. auto: it is kept; review: it waits for the
+    verb accept or reject, and the round goes on without it."""
 
 
 class NoFaults(Config):
@@ -33,7 +36,16 @@ class DemoFaults(Config):
     """Two faults a component; the part that finds and repairs them never sees which."""
 
 
-FaultsConfig = Annotated[NoFaults | DemoFaults, Field(discriminator="kind")]
+class ManyFaults(Config):
+    """`faults=many`: faults of all built-in kinds are planted in round 0, each live by itself."""
+
+    kind: Literal["many"]
+    """Three in ten in the environment, the tasks and the evaluator each, one in the harness."""
+    count: int = Field(ge=1)
+    """Faults, where the tasks give room for so many."""
+
+
+FaultsConfig = Annotated[NoFaults | DemoFaults | ManyFaults, Field(discriminator="kind")]
 """Keys under `faults`."""
 
 

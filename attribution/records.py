@@ -59,6 +59,8 @@ class EvidenceKind(StrEnum):
     """A recorded prefix, continued without slips under the references."""
     BOUNDARY = "boundary"
     """A boundary that broke during the rollout."""
+    TRACE = "trace"
+    """Read off a trace that was made elsewhere; nothing was replayed."""
 
 
 class Evidence(Record):

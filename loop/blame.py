@@ -76,7 +76,7 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
                 context.console.progress(STAGE, number, len(chosen))
         attributions = _read(context)
         modes = [
-            _with_shortest_example(mode, rolled)
+            with_shortest_example(mode, rolled)
             for mode in failure_modes(tuple(attributions.values()), tuple(rolled.scored.values()))
         ]
         return {
@@ -90,7 +90,9 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
     return Blamed(_read(context), modes)
 
 
-def _with_shortest_example(mode: FailureMode, rolled: Rolled) -> FailureMode:
+def with_shortest_example(mode: FailureMode, rolled: Rolled) -> FailureMode:
+    """Return the mode with its rollout of the fewest turns as its example."""
+
     def length(key: str) -> tuple[int, str]:
         return len(rolled.trajectories[key].turns), key
 

@@ -284,6 +284,97 @@ class ShowConfig(Config):
         return self
 
 
+class AttributeConfig(Config):
+    """Keys of `attribute`: of a round, or of traces that were made elsewhere."""
+
+    run: RunName
+    """Name of the run."""
+    runs_dir: PathText = Field(min_length=1)
+    """Folder of all runs."""
+    round: int | None = Field(ge=0)
+    """Finished round whose rollouts are judged again; null: the last that is finished."""
+    rollout: TextId | None
+    """One rollout to judge; null: all that the round has judged."""
+    traces: PathText | None
+    """File of traces made elsewhere, to be judged by what they show; null: a round is judged."""
+    format: Literal["openai", "otel", "tau2"] | None
+    """What the traces are: OpenAI chat messages (JSON lines), OpenTelemetry GenAI spans (JSON
+    lines), tau2 results (JSON); null: what the file looks like."""
+    out: PathText | None
+    """File that the verdicts are also written to, as JSON; with traces a folder, which also gets a
+    drafted task for each failure; null: none."""
+    compute: ComputeConfig
+    """Who judges; changes no result."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> AttributeConfig:
+        if self.traces is None and self.format is not None:
+            raise ValueError(
+                f"format is of a file of traces (got format={self.format} and no traces); "
+                "add traces=FILE or drop it"
+            )
+        if self.traces is not None and (self.round is not None or self.rollout is not None):
+            key = "rollout" if self.rollout is not None else "round"
+            raise ValueError(f"traces are of no round (got {key} too); drop {key} or traces")
+        return self
+
+
+class SwapConfig(Config):
+    """Keys under `swap`: a version each, as the number of the round that left it or the first
+    digits of its hash; at most one is given."""
+
+    environment: TextId | None
+    """Version of the environment to play on; null: the rollout's own."""
+    task: TextId | None
+    """Version of the tasks; null: the rollout's own."""
+    harness: TextId | None
+    """Version of the harness; null: the rollout's own."""
+    evaluator: TextId | None
+    """Version of the evaluator; null: the rollout's own."""
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> SwapConfig:
+        given = [f"swap.{name}" for name, named in self if named is not None]
+        if len(given) > 1:
+            raise ValueError(
+                f"one component is swapped at a time (got {', '.join(given)}); keep one of them"
+            )
+        return self
+
+
+class ReplayConfig(Config):
+    """Keys of `replay`."""
+
+    rollout: TextId
+    """Rollout to play again."""
+    run: RunName
+    """Name of the run."""
+    runs_dir: PathText = Field(min_length=1)
+    """Folder of all runs."""
+    round: int | None = Field(ge=0)
+    """Finished round that the rollout is of; null: the last that is finished."""
+    stage: Literal["rollout", "reeval"]
+    """Pass that the rollout is of: before or after the patches of its round."""
+    from_call: int | None = Field(ge=0)
+    """Call (from 0, over all turns) with whose turn the oracle takes over; null: after all recorded
+    texts."""
+    swap: SwapConfig
+    """The component that is swapped; none: the same system again."""
+
+
+class ReviewConfig(Config):
+    """Keys of `accept` and of `reject`."""
+
+    patch: TextId | None
+    """Patch that waits (attribution.accept=review); null: the line says which do."""
+    reason: str | None
+    """Why, to be recorded; null: nothing is said."""
+    run: RunName
+    """Name of the run."""
+    runs_dir: PathText = Field(min_length=1)
+    """Folder of all runs."""
+
+
 class EvaluateConfig(Config):
     """Keys of `evaluate`."""
 
@@ -355,7 +446,7 @@ def as_round(config: EvaluateConfig) -> RunConfig:
         evaluator=config.evaluator,
         policy=config.policy,
         rollout=config.rollout.model_copy(update={"group_size": group_size or 1}),
-        attribution=AttributionConfig(audit_share=0.0, patches_per_mode=1),
+        attribution=AttributionConfig(audit_share=0.0, patches_per_mode=1, accept="auto"),
         faults=NoFaults(kind="none"),
         train=NoTraining(kind="none"),
         compute=config.compute,

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from attribution.records import FailureMode, Party
 from components.records.frozen import content_hash
 from components.records.patch import Patch
+from loop.decided import Decided, Fate, decisions_of, is_removal
+from loop.grow import reviewed_in
 from loop.ledger import RoundFolder
 from loop.ledger_files import damaged, read_object
-from loop.mending import Decided, is_removal
-from loop.repair import decisions_of
 from loop.seed_round import PLANTED
 from loop.summary import FaultCounts
 from loop.units import UnitLog
@@ -87,8 +87,9 @@ def earlier_blame(folder: RoundFolder, number: int) -> tuple[RoundBlame, ...]:
     found = []
     for earlier in range(1, number):
         modes = folder.earlier_result(earlier, "attribute")["modes"]
+        reviewed = reviewed_in(folder.earlier_result(earlier, "grow"))
         with UnitLog(folder.earlier_path(earlier) / "units.sqlite") as units:
-            decisions = decisions_of(units)
+            decisions = (*(review.decided for review in reviewed), *decisions_of(units))
         found.append(
             RoundBlame(
                 number=earlier,
@@ -147,7 +148,7 @@ def _names(mode: FailureMode, fault: Patch) -> bool:
 
 def _mends(item: Decided, fault: Patch) -> bool:
     patch = item.patch
-    if not item.acceptance.accepted or patch.component is not fault.component:
+    if item.fate is not Fate.KEPT or patch.component is not fault.component:
         return False
     if is_removal(patch):
         return False

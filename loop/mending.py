@@ -9,24 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attribution.accept import Example, accepted_system, decide
+from attribution.accept import accepted_system
 from attribution.patchers.propose import propose
 from attribution.records import AcceptanceRecord, Evidence, FailureMode
-from components.records.base import Record
 from components.records.patch import Patch
 from components.records.system import System
-
-
-class Decided(Record):
-    """One candidate patch and what became of it."""
-
-    mode_id: str
-    patch: Patch
-    acceptance: AcceptanceRecord
-
+from loop.decided import Decided, is_removal
 
 Decide = Callable[[str, System, FailureMode, bool], list[Decided]]
 """(key of the attempt, system as it is, mode, whether removals are tried) -> what was decided."""
+DecidePatch = Callable[[System, Patch], AcceptanceRecord]
+"""(system as it is, patch) -> what the gates, or a person, say of it."""
 
 
 def mend_all(
@@ -65,16 +58,25 @@ def tried_patches(
     system: System,
     mode: FailureMode,
     evidence: Sequence[Evidence],
-    examples: Sequence[Example],
+    decide_patch: DecidePatch,
     most: int,
     removals: bool,
 ) -> list[Decided]:
-    """Propose patches for one mode and decide them in turn, until one is accepted."""
+    """Propose patches for one mode and decide them in turn, until one is accepted.
+
+    Args:
+        system: the system as it is.
+        mode: what is to be mended.
+        evidence: of all verdicts.
+        decide_patch: says what becomes of a patch.
+        most: patches that are proposed, at most.
+        removals: whether patches are wanted that take something out of service, or the others.
+    """
     decisions = []
     for patch in propose(system, mode, evidence, most):
         if is_removal(patch) is not removals:
             continue
-        acceptance = decide(system, patch, examples)
+        acceptance = decide_patch(system, patch)
         decisions.append(Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance))
         if acceptance.accepted:
             break
@@ -87,11 +89,3 @@ def system_after(system: System, decisions: Sequence[Decided]) -> System:
         if item.acceptance.accepted:
             system = accepted_system(system, item.patch, item.acceptance)
     return system
-
-
-def is_removal(patch: Patch) -> bool:
-    """Return whether a patch only takes a tool or a task out of service."""
-    return patch.artifact == "retired" or any(
-        operation.op != "test" and "/quarantined" in operation.path
-        for operation in patch.operations
-    )

@@ -44,6 +44,13 @@ class Page:
             bar = " " * indent + "| "
             self._lines += [(bar + part, False) for part in _cut(line, WIDTH - len(bar))]
 
+    def raw(self, text: str) -> None:
+        """Add text for a program to take: lines are not cut, tabs stay; what could move the cursor
+        is spelled out."""
+        for line in text.removesuffix("\n").split("\n"):
+            parts = [visible(part) for part in line.split("\t")]
+            self._lines.append(("\t".join(parts), False))
+
     def table(self, rows: Sequence[Sequence[str]], indent: int = 2) -> None:
         """Add rows whose cells stand under each other; the last column takes what is left."""
         cells = [[visible(cell) for cell in row] for row in rows]

@@ -3,6 +3,10 @@
 What is tried for one failure mode in one pass is the unit; `loop.mending` has the order of passes.
 A certificate that an accepted patch lapses is made anew by probing, and is recorded apart from the
 patch.
+
+With `attribution.accept=review` all goes the same way, but what passes every gate is held: the
+round ends with the system that it began with, and a person has the last word (`loop.reviews`). A
+change that was rejected is not held again.
 """
 
 from __future__ import annotations
@@ -10,23 +14,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from attribution.accept import Example
-from attribution.records import FailureMode, Party
+from attribution.accept import Example, decide
+from attribution.records import AcceptanceRecord, FailureMode, Party
+from components.artifacts import component_versions
 from components.records.base import to_json
-from components.records.frozen import content_hash
+from components.records.frozen import FrozenDict, content_hash
+from components.records.patch import Patch
 from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext
-from loop.mending import Decided, mend_all, tried_patches
+from loop.decided import STAGE, Decided, decisions_of
+from loop.mending import mend_all, tried_patches
+from loop.reviews import change_key, rejected_changes
 from loop.rollouts import Rolled
-from loop.units import UnitLog
-
-STAGE = "repair"
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The system after the accepted patches, and every decision in order."""
+    """The system after the patches that are kept, and every decision in order."""
 
     system: System
     decisions: tuple[Decided, ...]
@@ -35,23 +40,19 @@ class Repaired:
 def repair(context: RoundContext, system: System, rolled: Rolled, blamed: Blamed) -> Repaired:
     """Try to mend every failure mode that blames a component."""
     modes = [mode for mode in blamed.modes if mode.party is not Party.POLICY]
-    work = _Work(context, rolled, blamed, tuple(modes))
+    is_reviewed = context.config.attribution.accept == "review"
+    rejected = rejected_changes(context.folder.path.parent, context.number)
+    work = _Work(context, rolled, blamed, tuple(modes), is_reviewed, rejected)
 
     def compute() -> dict[str, Any]:
         current = work.run(system)
         done = context.folder.units.done(STAGE)
         kept = {key: content_hash(body) for key, body in done.items()}
-        return {"decisions": kept, "system": context.keep(current)}
+        return {"decisions": kept, "system": context.keep(system if is_reviewed else current)}
 
     result = context.folder.run_stage(STAGE, compute)
     context.folder.units.refuse_other_units(STAGE, result["decisions"])
     return Repaired(context.load(result["system"]), decisions_of(context.folder.units))
-
-
-def decisions_of(units: UnitLog) -> tuple[Decided, ...]:
-    """Return every decision of a round, in the order in which they were made."""
-    found = units.record_lists(STAGE, Decided)
-    return tuple(item for key in sorted(found) for item in found[key])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,10 @@ class _Work:
     rolled: Rolled
     blamed: Blamed
     modes: tuple[FailureMode, ...]
+    is_reviewed: bool
+    """Whether what passes every gate waits for a person."""
+    rejected: dict[str, str]
+    """Changes that a person rejected, by `change_key`, with the reason."""
 
     def run(self, system: System) -> System:
         """Mend what can be mended; what is recorded is not tried again."""
@@ -87,4 +92,27 @@ class _Work:
             for key in mode.rollouts
         )
         most = self.context.config.attribution.patches_per_mode
-        return tried_patches(system, mode, evidence, examples, most, removals)
+
+        def decide_patch(system: System, patch: Patch) -> AcceptanceRecord:
+            key = change_key(patch)
+            if key in self.rejected:
+                return _rejected(system, patch, self.rejected[key])
+            return decide(system, patch, examples)
+
+        tried = tried_patches(system, mode, evidence, decide_patch, most, removals)
+        return [
+            item.model_copy(update={"is_held": self.is_reviewed and item.acceptance.accepted})
+            for item in tried
+        ]
+
+
+def _rejected(system: System, patch: Patch, reason: str) -> AcceptanceRecord:
+    versions = component_versions(system)
+    return AcceptanceRecord(
+        patch_id=patch.patch_id,
+        accepted=False,
+        reason=f"a review rejected it: {reason}" if reason else "a review rejected it",
+        checks=FrozenDict(),
+        versions_before=versions,
+        versions_after=versions,
+    )

@@ -18,6 +18,7 @@ from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext, live_tasks
+from loop.decided import Fate
 from loop.fault_score import (
     FaultScore,
     RoundBlame,
@@ -25,6 +26,7 @@ from loop.fault_score import (
     read_planted,
     score_faults,
 )
+from loop.grow import reviewed_in
 from loop.ledger_files import write_file
 from loop.policy.effort import Effort
 from loop.repair import Repaired
@@ -107,11 +109,16 @@ def report_round(
         after: the second pass, on the repaired system.
         training: what the policy was trained on; None when nothing was trained.
     """
-    this = RoundBlame(number=context.number, modes=blamed.modes, decisions=repaired.decisions)
+    grown = context.folder.stage_result("grow")
+    reviewed = reviewed_in(grown)
+    this = RoundBlame(
+        number=context.number,
+        modes=blamed.modes,
+        decisions=(*(review.decided for review in reviewed), *repaired.decisions),
+    )
     rounds = (*earlier_blame(context.folder, context.number), this)
     score = score_faults(read_planted(context.folder), rounds)
-    accepted = sum(item.acceptance.accepted for item in repaired.decisions)
-    grown = context.folder.stage_result("grow")
+    fates = Counter(item.fate for item in repaired.decisions)
     outcomes = [item.passed for item in before.scored.values()]
     summary = RoundSummary(
         **_common(context, system, repaired.system),
@@ -133,8 +140,12 @@ def report_round(
         faults=score.counts,
         patches=PatchCounts(
             proposed=len(repaired.decisions),
-            accepted=accepted,
-            rolled_back=len(repaired.decisions) - accepted,
+            accepted=fates[Fate.KEPT],
+            rolled_back=fates[Fate.ROLLED_BACK],
+            held=tuple(
+                item.patch.patch_id for item in repaired.decisions if item.fate is Fate.HELD
+            ),
+            reviewed=tuple(review.decided.patch.patch_id for review in reviewed),
         ),
         reeval=Reevaluation(
             before=pass_rate([item.passed for item in kept.scored.values()]),
@@ -144,7 +155,7 @@ def report_round(
         efforts=FrozenDict(_efforts(context)),
         training=training,
     )
-    page = render_round(summary, system, before, blamed, repaired, after, score)
+    page = render_round(summary, system, before, blamed, repaired, after, score, reviewed=reviewed)
     _write(context, summary, page)
     return RoundReport(summary, score)
 

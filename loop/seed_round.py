@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from attribution.config import DemoFaults
+from attribution.config import DemoFaults, ManyFaults
 from attribution.faults.demo import demo_faults
 from attribution.faults.kinds import plant
 from components.harness.defaults import default_harness
@@ -23,6 +23,7 @@ from loop.composing import compose_tasks
 from loop.config import RunConfig, sizes_of
 from loop.context import RoundContext
 from loop.ledger_files import write_file
+from loop.many_faults import many_faults
 from loop.services import build_services
 
 PLANTED = "planted.json"
@@ -45,6 +46,11 @@ def build_seed(context: RoundContext) -> SeedRound:
         context.console.line(
             "faults=demo: known defects, eight where the tasks give room, are planted in this "
             "system; faults=none leaves it clean"
+        )
+    if isinstance(context.config.faults, ManyFaults):
+        context.console.line(
+            f"faults=many: {context.config.faults.count} known defects are planted in this system; "
+            "faults=none leaves it clean"
         )
     services = context.folder.run_stage("services", lambda: seed_services(context))
     tasks = context.folder.run_stage("tasks", lambda: _tasks(context, services["system"]))
@@ -107,6 +113,14 @@ def _faults(context: RoundContext, tasks: Any) -> dict[str, Any]:
     faults: tuple[Patch, ...] = ()
     if isinstance(context.config.faults, DemoFaults):
         faults = demo_faults(system, context.config.seed)
+    if isinstance(context.config.faults, ManyFaults):
+        count = context.config.faults.count
+        faults = many_faults(
+            system,
+            context.config.seed,
+            count,
+            lambda number: context.console.progress("faults", number, count),
+        )
     sealed = {"faults": [to_json(fault) for fault in faults], "clean": tasks}
     write_file(context.folder.path / PLANTED, canonical_json(sealed), point="planted")
     return {"system": context.keep(plant(system, faults)), "planted": content_hash(sealed)}

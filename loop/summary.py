@@ -85,11 +85,15 @@ class FaultCounts(Record):
 
 
 class PatchCounts(Record):
-    """Candidate patches."""
+    """Candidate patches: proposed are those accepted, rolled back and held."""
 
     proposed: int
     accepted: int
     rolled_back: int
+    held: tuple[str, ...] = ()
+    """Patches that pass every gate and wait for a person."""
+    reviewed: tuple[str, ...] = ()
+    """Patches of earlier rounds that a person accepted, and that this round began with."""
 
 
 class PassRate(Record):

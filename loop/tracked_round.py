@@ -10,6 +10,7 @@ from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext
 from loop.data_file import write_data
+from loop.decided import Fate
 from loop.fault_score import FaultScore
 from loop.repair import Repaired
 from loop.reporting import RoundReport
@@ -110,7 +111,7 @@ def _tables(
                 item.patch.patch_id,
                 item.patch.component.value,
                 item.patch.artifact,
-                item.acceptance.accepted,
+                item.fate is Fate.KEPT,
                 item.acceptance.reason,
                 json.dumps([to_json(operation) for operation in item.patch.operations]),
             )

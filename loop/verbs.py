@@ -57,6 +57,26 @@ VERBS = (
         subjects=("world", "attribution", "specs", "fidelity", "tasks"),
     ),
     Verb(
+        name="attribute",
+        summary="judge a round's rollouts again, or traces made elsewhere: who is to blame",
+        config="AttributeConfig",
+    ),
+    Verb(
+        name="replay",
+        summary="play a recorded rollout again with one component swapped, and see what changes",
+        config="ReplayConfig",
+    ),
+    Verb(
+        name="accept",
+        summary="accept a patch that waits: its gates run again, and the next round starts with it",
+        config="ReviewConfig",
+    ),
+    Verb(
+        name="reject",
+        summary="reject a patch that waits: it is not proposed again",
+        config="ReviewConfig",
+    ),
+    Verb(
         name="train",
         summary="teach a local policy from gold solutions, and measure it on held-out tasks",
         config="TrainConfig",
@@ -100,6 +120,13 @@ EXAMPLES = (
     ("python -m loop evaluate run=measured", "a policy on held-out tasks"),
     ("python -m loop compare runs/mine runs/default", "what differs between runs, and how surely"),
     ("python -m loop show task=t_4f21 run=mine", "everything about one task"),
+    ("python -m loop attribute run=mine +round=1", "who is to blame, judged again"),
+    (
+        "python -m loop replay rollout=t_4f21-00 +round=1 swap.harness=1",
+        "a rollout again, on the harness that round 1 left",
+    ),
+    ("python -m loop accept run=mine patch=p_3f9a2c", "take a patch that waits"),
+    ("python -m loop attribute traces=chats.jsonl", "the same of traces made elsewhere"),
     ("python -m loop doctor", "is everything there that a round needs?"),
     ("python -m loop synthesize environment.mcp_config=mcp.json", "services of your MCP servers"),
     ("python -m loop compose task.count=100 out=tasks", "a set of certified tasks"),

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from attribution.change import Change
+from attribution.faults.environment_order import NO_ROWS, effects
 from attribution.faults.environment_places import (
-    NO_ROWS,
     EffectPlace,
-    effects,
     fields_like,
     is_plain_text,
     kind,

@@ -1,4 +1,4 @@
-"""Where faults of services can sit: tools, effects, reads and rows, those that runs meet first."""
+"""Where faults of services can sit: tools, effects and rows, and the changes of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from typing import Any
 from attribution.change import Change, Operation
 from attribution.evidence import pointer_of
 from attribution.faults.kinds import Clean, FaultKind, When, change_of
-from components.environment.reactions import services_named
 from components.records.base import to_json
 from components.records.blueprint import (
     EntityBlueprint,
     FieldBlueprint,
     FieldType,
-    FunctionalClass,
     Rows,
     ToolBlueprint,
 )
 from components.records.frozen import FrozenDict, thaw
 from components.records.patch import Component
-from components.task.provenance import observations_of
 
 NO_ROWS: Rows = FrozenDict()
 
@@ -125,102 +122,6 @@ class RowPlace:
         return pointer_of("tables", self.table, self.row_id, *path)
 
 
-def tools(clean: Clean, functional: FunctionalClass | None = None) -> Iterator[ToolPlace]:
-    """Yield the tools of blueprints that are offered, those that certified runs call most first."""
-    blueprints = clean.system.environment.blueprints
-    for service, tool, body in clean.tools():
-        is_offered = tool not in blueprints[service].quarantined
-        if is_offered and functional in (None, body.functional):
-            entities = blueprints[service].entities
-            yield ToolPlace(service=service, tool=tool, body=body, entities=entities)
-
-
-def effects(clean: Clean, *actions: str) -> Iterator[EffectPlace]:
-    """Yield the effects of these actions, those whose changes certified runs hold first."""
-    seen = {
-        (call.service, call.tool, change.cause)
-        for _task, _step, call in clean.calls()
-        for change in call.changes
-    }
-    found = [
-        EffectPlace(at=at, name=name)
-        for at in tools(clean)
-        for name in sorted(at.body.effects)
-        if at.body.effects[name].action in actions
-    ]
-    yield from sorted(
-        found, key=lambda item: (item.at.service, item.at.tool, f"effect:{item.name}") not in seen
-    )
-
-
-def reads(clean: Clean) -> Iterator[tuple[ToolPlace, str, str]]:
-    """Yield the tools that answer with a row that they looked up, with the key of the answer that
-    holds it and the lookup's name.
-    """
-    for at in tools(clean, FunctionalClass.READ):
-        result = at.body.result
-        for key, value in sorted(result.items() if isinstance(result, Mapping) else ()):
-            name = value[1:] if isinstance(value, str) and value.startswith("$") else ""
-            if name in at.body.lookups:
-                yield at, key, name
-
-
-def used_paths(clean: Clean, service: str, tool: str, key: str) -> list[str]:
-    """Return the fields under `key` of a tool's answer that gold takes values from."""
-    found: dict[str, None] = {}
-    for task in clean.tasks():
-        sources = [s for step in task.gold.values() for s in step.arguments.values()]
-        for place in (p for s in (*sources, *task.answer.values()) for p in observations_of(s)):
-            step = task.gold[place.step]
-            is_here = (step.service, step.tool) == (service, tool)
-            if is_here and len(place.path) > 1 and place.path[0] == key:
-                found.setdefault(str(place.path[1]))
-    return list(found)
-
-
-def rows(clean: Clean) -> Iterator[RowPlace]:
-    """Yield the rows of seeds in a drawn order, those that certified answers show first."""
-    environment = clean.system.environment
-    shown: dict[tuple[str, str, str], None] = {}
-    for _task, _step, call in clean.calls():
-        blueprint = environment.blueprints[call.service]
-        for row in _objects(call.envelope.get("data")):
-            for table, entity in sorted(blueprint.entities.items()):
-                if isinstance(row.get(entity.key), str) and set(row) >= set(entity.fields):
-                    shown.setdefault((call.service, table, row[entity.key]))
-    others = [
-        (service, table, row_id)
-        for service, seed in sorted(environment.seeds.items())
-        if service not in environment.code
-        for table, found in sorted(seed.tables.items())
-        for row_id in sorted(found)
-    ]
-    clean.rng.shuffle(others)
-    for service, table, row_id in dict.fromkeys((*shown, *others)):
-        row = environment.seeds[service].tables.get(table, NO_ROWS).get(row_id)
-        if row is not None:
-            entity = environment.blueprints[service].entities[table]
-            yield RowPlace(service=service, table=table, row_id=row_id, row=row, entity=entity)
-
-
-def reactions(clean: Clean) -> Iterator[str]:
-    """Yield the reactions that no code service takes part in, those that certified runs start
-    most first.
-    """
-    environment = clean.system.environment
-    uses: dict[str, int] = {}
-    for _task, _step, call in clean.calls():
-        for cause in {change.cause for change in call.changes}:
-            uses[cause] = uses.get(cause, 0) + 1
-    names = [
-        name
-        for name, reaction in sorted(environment.reactions.items())
-        if not services_named(reaction) & set(environment.code)
-    ]
-    clean.rng.shuffle(names)
-    yield from sorted(names, key=lambda name: -uses.get(f"reaction:{name}", 0))
-
-
 def fields_like(entity: EntityBlueprint, name: str) -> list[str]:
     """Return the other fields of an entity that could be taken for this one: of one type, without
     a closed list of values, and null where it may be null.
@@ -245,13 +146,3 @@ def states(entity: EntityBlueprint) -> list[str]:
 def is_plain_text(field: FieldBlueprint) -> bool:
     """Whether a field holds a text without a closed list of values."""
     return field.type is FieldType.STRING and field.enum is None
-
-
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, Mapping):
-        yield value
-        for item in value.values():
-            yield from _objects(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _objects(item)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from attribution.change import Change
-from attribution.faults.environment_places import ToolPlace, kind, tools
+from attribution.faults.environment_order import tools
+from attribution.faults.environment_places import ToolPlace, kind
 from attribution.faults.kinds import Clean, When
 from components.records.base import to_json
 from components.records.blueprint import Query

@@ -7,7 +7,8 @@ from typing import Any
 
 from attribution.change import Change, put
 from attribution.evidence import pointer_of
-from attribution.faults.environment_places import fields_like, kind, reactions
+from attribution.faults.environment_order import reactions
+from attribution.faults.environment_places import fields_like, kind
 from attribution.faults.kinds import Clean, When, change_of
 from components.records.base import to_json
 from components.records.blueprint import EntityBlueprint
@@ -65,7 +66,7 @@ def _reaction_takes_wrong_field(clean: Clean) -> Iterator[Change]:
                 yield _change(clean, name, {"@field": [found[0], other]}, path, why)
 
 
-def _reaction_hits_siblings(clean: Clean) -> Iterator[Change]:
+def _reaction_hits_every_row(clean: Clean) -> Iterator[Change]:
     for name, label, write in _updates(clean):
         entity = _entity(clean, write.service, write.table)
         where = {"@not": {"@is_null": f"$item.{entity.key}"}}
@@ -120,9 +121,9 @@ KINDS = (
         _reaction_takes_wrong_field,
     ),
     kind(
-        "reaction_hits_siblings",
+        "reaction_hits_every_row",
         "A reaction writes to every row of its table instead of those that it is for.",
-        _reaction_hits_siblings,
+        _reaction_hits_every_row,
     ),
     kind(
         "reaction_forgets_field",

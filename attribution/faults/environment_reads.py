@@ -7,17 +7,8 @@ from typing import Any
 
 from attribution.change import Change
 from attribution.evidence import pointer_of
-from attribution.faults.environment_places import (
-    ToolPlace,
-    fields_like,
-    is_plain_text,
-    kind,
-    reads,
-    rows,
-    states,
-    tools,
-    used_paths,
-)
+from attribution.faults.environment_order import first_states, reads, tools, used_paths
+from attribution.faults.environment_places import ToolPlace, fields_like, is_plain_text, kind
 from attribution.faults.kinds import Clean, When, change_of
 from components.records.base import to_json
 from components.records.blueprint import FieldType, FunctionalClass, Quarantine, QuarantineReason
@@ -43,17 +34,12 @@ def _other_row_returned(clean: Clean) -> Iterator[Change]:
 
 
 def _rows_hidden(clean: Clean) -> Iterator[Change]:
-    common: dict[tuple[str, str, str, str], int] = {}
-    for row in rows(clean):
-        for field in states(row.entity):
-            place = (row.service, row.table, field, str(row.row[field]))
-            common.setdefault(place, len(common))
+    met = first_states(clean)
     for at, _key, lookup in reads(clean):
         condition = _condition(at, lookup)
         table = at.body.lookups[lookup].table
-        places = [place for place in common if place[:2] == (at.service, table)]
-        if condition is not None and places:
-            _service, _table, field, value = min(places, key=lambda place: common[place])
+        if condition is not None and (at.service, table) in met:
+            field, value = met[at.service, table]
             where = {"key": condition, "shown": {"@ne": [f"$item.{field}", value]}}
             operation = at.put(where, "lookups", lookup, "where")
             why = f"a {table} whose {field} is {value!r} is not found"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from attribution.change import Change
 from attribution.evidence import pointer_of
-from attribution.faults.environment_places import RowPlace, is_plain_text, kind, rows
+from attribution.faults.environment_order import rows
+from attribution.faults.environment_places import RowPlace, is_plain_text, kind
 from attribution.faults.kinds import Clean, When
 from components.records.frozen import thaw
 

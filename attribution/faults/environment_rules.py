@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attribution.change import Change
-from attribution.faults.environment_places import ToolPlace, kind, rows, states, tools
+from attribution.faults.environment_order import first_states, tools
+from attribution.faults.environment_places import ToolPlace, kind
 from attribution.faults.kinds import Clean, When
 from components.records.blueprint import Check, FunctionalClass
 from components.records.calls import ErrorCode
@@ -21,15 +22,11 @@ def _checks(clean: Clean) -> Iterator[tuple[ToolPlace, str, Check]]:
 
 
 def _needless_rule(clean: Clean) -> Iterator[Change]:
-    met: dict[tuple[str, str, str, str], int] = {}
-    for row in rows(clean):
-        for field in states(row.entity):
-            met.setdefault((row.service, row.table, field, str(row.row[field])), len(met))
+    met = first_states(clean)
     for at in tools(clean, FunctionalClass.WRITE):
         for lookup, found in sorted(at.body.lookups.items()):
-            places = [place for place in met if place[:2] == (at.service, found.table)]
-            if places and not found.optional:
-                _service, _table, field, value = min(places, key=lambda place: met[place])
+            if (at.service, found.table) in met and not found.optional:
+                field, value = met[at.service, found.table]
                 check = {
                     "holds": {"@ne": [f"${lookup}.{field}", value]},
                     "message": f"This is not possible for {value}.",

@@ -53,10 +53,16 @@ def run_steps(
     return state, tuple(steps)
 
 
-def promised_reactions(world: World, contract: WorldContract) -> dict[str, CompiledReaction]:
+def promised_reactions(
+    world: World, contract: WorldContract
+) -> dict[str, CompiledReaction] | None:
     """Return the contract's reactions, compiled for this world; worlds of the same services
     share them.
+
+    None: the contract speaks of no reaction at all, and its silence is no evidence.
     """
+    if not contract.reactions:
+        return None
     services = tuple(Same(world.services[name]) for name in sorted(world.services))
     return _promised(Same(contract), services)
 
@@ -71,7 +77,7 @@ def _promised(
 
 def check_step(
     world: World,
-    promised: dict[str, CompiledReaction],
+    promised: dict[str, CompiledReaction] | None,
     step: Step,
     *,
     task_id: str | None = None,
@@ -83,7 +89,7 @@ def check_step(
 
     Args:
         world: the world that answered.
-        promised: the contract's reactions, compiled for it.
+        promised: the contract's reactions, compiled for it; None: nothing is promised of any.
         step: the call with its states.
         task_id, rollout_id, call_index: what it was seen on.
         earlier: the calls before it; given for a rollout's calls, so that the fact can be replayed
@@ -114,7 +120,8 @@ def check_step(
         )
         for violation in check_call(service, step.before, step.after, call)
     ]
-    found += _reactions(world, promised, step, seen)
+    if promised is not None:
+        found += _reactions(world, promised, step, seen)
     return tuple(found)
 
 

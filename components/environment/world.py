@@ -123,15 +123,25 @@ def active_reactions(
     services: Mapping[str, CompiledService], reactions: Mapping[str, Reaction]
 ) -> dict[str, CompiledReaction]:
     """Compile the reactions whose services are all present; the others are not active here."""
-    vocabulary = world_vocabulary(services)
     active = {}
     for name, reaction in sorted(reactions.items()):
         if services_named(reaction) <= set(services):
             try:
-                active[name] = compile_reaction(name, reaction, services, vocabulary)
+                active[name] = _compiled_reaction(name, reaction, services)
             except (ExpressionError, RecursionError) as error:
                 raise SynthesisError(f"reaction {name!r}: {error}") from error
     return active
+
+
+def _compiled_reaction(
+    name: str, reaction: Reaction, services: Mapping[str, CompiledService]
+) -> CompiledReaction:
+    """Compile a reaction once for all worlds that hold the services that it names."""
+    named = {key: services[key] for key in sorted(services_named(reaction))}
+    return _reactions.get(
+        (name, reaction, *named.values()),
+        lambda: compile_reaction(name, reaction, named, world_vocabulary(named)),
+    )
 
 
 def world_vocabulary(services: Mapping[str, CompiledService]) -> Vocabulary:
@@ -210,6 +220,7 @@ class _IdentityCache:
 
 _services = _IdentityCache(1024)
 _seeds = _IdentityCache(1024)
+_reactions = _IdentityCache(8192)
 
 
 def _compiled(spec: ServiceSpec, blueprint: Blueprint, code: CodeService | None) -> CompiledService:

@@ -1,3 +1,0 @@
-"""`bench attribution`: known faults are planted, and what attribution and repair make of them is
-counted.
-"""

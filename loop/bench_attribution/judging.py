@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from attribution.accept import Example
+from attribution.accept import Example, decide
 from attribution.attribute import attribute_trajectory
 from attribution.modes import failure_modes
 from attribution.records import Attribution, FailureMode, Party
@@ -20,7 +20,8 @@ from components.records.base import Record, to_json
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.compute.jobs import Job, Work
-from loop.mending import Decided, mend_all, tried_patches
+from loop.decided import Decided
+from loop.mending import mend_all, tried_patches
 
 
 class Rules(Record):
@@ -81,15 +82,22 @@ def mended(
     }
     decisions: list[Decided] = []
 
-    def decide(key: str, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
+    def decide_mode(key: str, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
         del key
         chosen = tuple(examples[name] for name in mode.rollouts)
-        made = tried_patches(system, mode, evidence, chosen, rules.patches_per_mode, removals)
+        made = tried_patches(
+            system,
+            mode,
+            evidence,
+            lambda tried, patch: decide(tried, patch, chosen),
+            rules.patches_per_mode,
+            removals,
+        )
         decisions.extend(made)
         return made
 
     open_modes = [mode for mode in modes if mode.party is not Party.POLICY]
-    mend_all(case.system, open_modes, decide)
+    mend_all(case.system, open_modes, decide_mode)
     return tuple(decisions)
 
 

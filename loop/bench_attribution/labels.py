@@ -3,8 +3,9 @@
 The label of a rollout is a set. It holds the faulty component where the same policy with the same
 slips passes in the clean twin, or where a run without slips can still be won in the clean twin from
 the first difference on, and not in the faulty system. It holds the policy where a turn before the
-first difference loses the trajectory in the clean twin, and where the fault made no difference. A
-success is a false pass only if the same texts fail in the clean twin.
+first difference loses the trajectory in the clean twin, where the twin's own turn at that place
+does (a script that knows another gold slips there in other words), and where the fault made no
+difference. A success is a false pass only if the same texts fail in the clean twin.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def label_of(
         twin.passed is True or (is_winnable and not _wins(faulty, texts[:point], trajectory.seed))
     ):
         parties.add(party)
-    if not is_winnable or not parties:
+    same_turn = texts_of(twin.trajectory)[: point + 1]
+    loses_alike = twin.passed is False and not _wins(clean, same_turn, trajectory.seed)
+    if not is_winnable or loses_alike or not parties:
         parties.add(Party.POLICY)
     return Label(parties=frozenset(parties), point=point)
 

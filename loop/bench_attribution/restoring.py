@@ -22,7 +22,8 @@ from components.records.system import System
 from loop.bench_attribution.judging import Judged
 from loop.bench_attribution.planting import Instance, Rollout
 from loop.bench_attribution.playing import replayed
-from loop.mending import Decided, is_removal, system_after
+from loop.decided import Decided, is_removal
+from loop.mending import system_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,4 +60,11 @@ def outcome(summary: RoundSummary) -> list[str]:
         else f"{before.passed} of {before.scored}; no patch was kept, so nothing was played again"
     )
     lines.append(f"passed: {told}")
+    held = summary.patches.held
+    if held:
+        waits = "1 patch waits" if len(held) == 1 else f"{len(held)} patches wait"
+        lines.append(
+            f"{waits}: python -m loop accept run={summary.run} patch={held[0]} (or reject; show "
+            f"patch=ID shows one)" + (f"; the others: {', '.join(held[1:])}" if held[1:] else "")
+        )
     return lines

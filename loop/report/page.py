@@ -11,7 +11,7 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -37,6 +37,7 @@ from loop.report.sections import (
 )
 from loop.report.transcript import RolloutView, prompts_of, rollout_views
 from loop.report.world_picture import arrows_of, draw_world
+from loop.reviews import Review
 from loop.rollouts import Rolled
 from loop.summary import RoundSummary
 
@@ -79,6 +80,7 @@ def render_round(
     after: Rolled,
     score: FaultScore,
     max_plain_bytes: int = MAX_PLAIN_BYTES,
+    reviewed: Sequence[Review] = (),
 ) -> str:
     """Return the page of a round.
 
@@ -91,6 +93,7 @@ def render_round(
         after: the second pass.
         score: how the round did against planted faults; the page opens with it.
         max_plain_bytes: size of all rollouts' HTML above which each is compressed.
+        reviewed: patches of earlier rounds that a person accepted, and that this round began with.
     """
     environment = _environment()
     groups = rollout_views(system, before, blamed, after)
@@ -105,6 +108,7 @@ def render_round(
         modes=blamed.modes,
         wrong=wrong_modes(score),
         patches=patch_views(repaired),
+        reviewed=reviewed,
         groups=groups,
         bodies=bodies,
         prompts=prompts_of(before),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
@@ -31,6 +31,8 @@ class RoundFigures:
     """Component -> patches that were kept."""
     rolled_back: Counter[str]
     """Component -> patches that were rolled back."""
+    held: Counter[str] = field(default_factory=Counter)
+    """Component -> patches that wait for a person."""
     trained_on: int | None
     """Samples that the policy was trained on; None when nothing was trained."""
     reeval: Reevaluation
@@ -43,14 +45,14 @@ class RoundFigures:
         """Return how many rollouts' verdicts fall here."""
         return sum(count for (_, found), count in self.verdicts.items() if found == party)
 
+    def patches(self, component: str) -> int:
+        """Return how many patches of a component were decided."""
+        return self.kept[component] + self.held[component] + self.rolled_back[component]
+
     @property
     def parties(self) -> list[str]:
         """Parties that are drawn: all with a rollout, and components that were patched."""
-        return [
-            name
-            for name in PARTIES
-            if self.party(name) or self.kept[name] or self.rolled_back[name]
-        ]
+        return [name for name in PARTIES if self.party(name) or self.patches(name)]
 
 
 def draw_round(figures: RoundFigures) -> Markup:
@@ -64,9 +66,10 @@ def describe(figures: RoundFigures) -> str:
     scores = ", ".join(f"{figures.outcome(name)} {name}" for name in reversed(OUTCOMES))
     blamed = ", ".join(f"{name_of(name)} {figures.party(name)}" for name in figures.parties)
     before, after = figures.reeval.before, figures.reeval.after
+    held = f"{figures.held.total()} held, " if figures.held else ""
     return (
         f"{total} rollouts of {figures.tasks} tasks: {scores}. Verdicts: {blamed}. Patches: "
-        f"{figures.kept.total()} kept, {figures.rolled_back.total()} rolled back. Pass rate "
+        f"{figures.kept.total()} kept, {held}{figures.rolled_back.total()} rolled back. Pass rate "
         f"{percent(before.rate)} before and {percent(after.rate)} after."
     )
 
@@ -124,7 +127,7 @@ def _wide(figures: RoundFigures) -> Markup:
         drawing.text(444, line + 1, name_of(party), "ink strong")
         drawing.text(444, line + 16, _count(figures.party(party), "rollout"), "soft")
         _draw_fate(drawing, 640, line, party, figures)
-        if figures.kept[party] + figures.rolled_back[party]:
+        if figures.patches(party):
             drawing.line(((560, line), (622, line)), "stroke")
             drawing.arrow_head(629, line, RIGHT)
     drawing.line(((812, top), (818, top), (818, height - 26), (812, height - 26)), "stroke")
@@ -187,14 +190,15 @@ def _draw_fate(drawing: Drawing, x: float, y: float, party: str, figures: RoundF
         text = "its own slips: not patched" if trained is None else f"trained on {trained} samples"
         drawing.text(x, y + 5, text, "soft")
         return
-    kept, back = figures.kept[party], figures.rolled_back[party]
-    if not kept + back:
+    kept, held, back = figures.kept[party], figures.held[party], figures.rolled_back[party]
+    if not kept + held + back:
         drawing.text(x, y + 5, "no patch", "soft")
         return
-    squares = ["fill-good"] * kept + ["hollow-bad"] * back
+    squares = ["fill-good"] * kept + ["fill-blue"] * held + ["hollow-bad"] * back
     for index, kind in enumerate(squares[:10]):
         drawing.rect(x + index * 15, y - 15, 11, 11, kind)
     words = [f"{kept} kept"] if kept else []
+    words += [f"{held} held"] if held else []
     words += [f"{back} rolled back"] if back else []
     drawing.text(x, y + 12, ", ".join(words), "ink")
 

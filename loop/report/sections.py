@@ -15,8 +15,8 @@ from components.records.frozen import thaw
 from components.records.patch import PatchOperation
 from components.records.system import System
 from loop.blame import Blamed
+from loop.decided import Decided, Fate
 from loop.fault_score import FaultScore
-from loop.mending import Decided
 from loop.repair import Repaired
 from loop.report.round_picture import RoundFigures
 from loop.report.transcript import verdict_group
@@ -114,17 +114,21 @@ def figures_of(
     """Return what the picture of the round is drawn from."""
     assert summary.reeval is not None
     names = {True: "passed", False: "failed", None: "unscored"}
-    decided = [
-        (item.patch.component.value, item.acceptance.accepted) for item in repaired.decisions
-    ]
+    fates = {
+        fate: Counter(
+            item.patch.component.value for item in repaired.decisions if item.fate is fate
+        )
+        for fate in Fate
+    }
     return RoundFigures(
         tasks=summary.tasks.certified,
         verdicts=Counter(
             (names[scored.passed], verdict_group(blamed.attributions.get(key)))
             for key, scored in before.scored.items()
         ),
-        kept=Counter(component for component, accepted in decided if accepted),
-        rolled_back=Counter(component for component, accepted in decided if not accepted),
+        kept=fates[Fate.KEPT],
+        held=fates[Fate.HELD],
+        rolled_back=fates[Fate.ROLLED_BACK],
         trained_on=None if summary.training is None else summary.training.samples,
         reeval=summary.reeval,
     )

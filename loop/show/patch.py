@@ -9,11 +9,13 @@ from typing import Any
 
 from attribution.records import FailureMode
 from components.records.frozen import thaw
-from components.records.patch import PatchOperation
-from loop.mending import Decided, is_removal
+from components.records.patch import Component, PatchOperation
+from loop.decided import Decided, Fate, is_removal
 from loop.plain_page import Page
 from loop.report.changes import value_text
 from loop.report.sections import CHECKS
+from loop.reviews import review_of
+from loop.show.harness_diff import patch_diff
 from loop.show.seen import Seen
 
 
@@ -39,6 +41,11 @@ def show_patch(seen: Seen, name: str) -> Page:
     for step in patch.operations:
         if step.op != "test":
             _show_step(page, old.get(step.path), step)
+    if patch.component is Component.HARNESS:
+        diff = patch_diff(seen.before, seen.decisions, patch)
+        if diff:
+            page.heading("The same as a unified diff, a template a file (patch -p1)")
+            page.raw(diff)
     for count, item in enumerate(tried, start=1):
         _show_try(page, seen, item, f", try {count}" if len(tried) > 1 else "")
     return page
@@ -73,8 +80,10 @@ def _lines(value: Any) -> list[str]:
 
 def _show_try(page: Page, seen: Seen, item: Decided, number: str) -> None:
     acceptance = item.acceptance
-    page.heading(f"{'Kept' if acceptance.accepted else 'Rolled back'}{number}")
+    page.heading(f"{item.fate.value.capitalize()}{number}")
     page.line(acceptance.reason)
+    if item.fate is Fate.HELD:
+        page.line(_where_it_stands(seen, item.patch.patch_id))
     result = seen.folder.stage_result("attribute")
     for mode in [] if result is None else map(FailureMode.model_validate, result["modes"]):
         if mode.mode_id == item.mode_id:
@@ -109,3 +118,12 @@ def _show_try(page: Page, seen: Seen, item: Decided, number: str) -> None:
     for kind in moved:
         old, new = acceptance.versions_before.get(kind, ""), acceptance.versions_after[kind]
         page.line(f"{kind}: {old[:12]} -> {new[:12]}")
+
+
+def _where_it_stands(seen: Seen, patch_id: str) -> str:
+    """Return what a person has decided about a held patch, or how to."""
+    review = review_of(seen.folder.path.parent, patch_id)
+    if review is None:
+        return f"it waits: python -m loop accept run={seen.run} patch={patch_id}, or reject"
+    said = f": {review.reason}" if review.reason else ""
+    return f"{review.judgement.value} after round {review.round} (review {review.number}){said}"

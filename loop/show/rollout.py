@@ -13,7 +13,7 @@ from loop.report.changes import FieldChange, StateChange, call_changes, value_te
 from loop.show.seen import Seen
 
 PASSES = {"rollout": "before the patches", "reeval": "after the patches"}
-_DECISIONS = {
+DECISIONS = {
     Decision.BLAMED: "blamed",
     Decision.CLEARED: "a success that every reference confirms",
     Decision.UNDECIDED: "undecided",
@@ -33,16 +33,10 @@ def show_rollout(seen: Seen, name: str, stage: str) -> Page:
         ConfigError: this pass has no such rollout.
     """
     units = seen.folder.units
-    trajectory = units.records(stage, Trajectory, name).get(name)
-    if trajectory is None:
-        raise ConfigError(
-            f"{seen.where} has no rollout '{name}' {PASSES[stage]}: its task was retired, or the "
-            "pass is not done; drop stage=reeval"
-        )
+    trajectory, scored = rollout_of(seen, stage, name)
     system = seen.before if stage == "rollout" else seen.after
     page = Page()
     page.heading(f"Rollout {name} ({seen.where}, {PASSES[stage]})")
-    scored = _score(seen, stage, trajectory)
     page.table(_facts(seen, stage, trajectory, scored))
     page.heading("Task")
     page.verbatim(trajectory.user_text)
@@ -56,6 +50,26 @@ def show_rollout(seen: Seen, name: str, stage: str) -> Page:
     if stage == "rollout":
         _show_verdict(page, seen, units.records("attribute", Attribution, name).get(name))
     return page
+
+
+def rollout_of(seen: Seen, stage: str, name: str) -> tuple[Trajectory, ScoredTrajectory | None]:
+    """Return a recorded rollout with its result, where it has one.
+
+    Args:
+        seen: the round.
+        stage: `rollout` or `reeval`: which pass.
+        name: id of the rollout.
+
+    Raises:
+        ConfigError: this pass has no such rollout.
+    """
+    trajectory = seen.folder.units.records(stage, Trajectory, name).get(name)
+    if trajectory is None:
+        raise ConfigError(
+            f"{seen.where} has no rollout '{name}' {PASSES[stage]}: its task was retired, or the "
+            "pass is not done; drop stage=reeval"
+        )
+    return trajectory, _score(seen, stage, trajectory)
 
 
 def _score(seen: Seen, stage: str, trajectory: Trajectory) -> ScoredTrajectory | None:
@@ -161,22 +175,21 @@ def _show_verdict(page: Page, seen: Seen, found: Attribution | None) -> None:
         page.line("none: not attributed yet, or a success that was not drawn for the audit")
         return
     verdict = found.verdict
-    page.line(
-        _DECISIONS[verdict.decision] + (", and a false pass" if verdict.is_false_pass else "")
-    )
+    page.line(DECISIONS[verdict.decision] + (", and a false pass" if verdict.is_false_pass else ""))
     page.table(
         [(blame.party.value, f"{blame.confidence:.2f}", blame.place) for blame in verdict.blamed], 4
     )
     if verdict.would_decide:
         page.line(f"what would decide: {verdict.would_decide}")
     page.heading("Evidence")
-    page.table([_evidence_row(item) for item in found.evidence])
+    page.table([evidence_row(item) for item in found.evidence])
     if not found.evidence:
         page.line("none")
     _show_repairs(page, seen, verdict.rollout_id)
 
 
-def _evidence_row(item: Evidence) -> tuple[str, str, str]:
+def evidence_row(item: Evidence) -> tuple[str, str, str]:
+    """Return whom a fact speaks for or against, how it was found, and what it says and where."""
     side = "against" if item.against else "for"
     return f"{side} {item.party.value}", item.kind.value, f"{item.statement} ({item.place})"
 
@@ -193,5 +206,4 @@ def _show_repairs(page: Page, seen: Seen, rollout_id: str) -> None:
         page.line(f"{mode.party.value} {mode.place}: {mode.statement}")
         tried = [item for item in seen.decisions if item.mode_id == mode.mode_id]
         for item in tried:
-            kept = "kept" if item.acceptance.accepted else "rolled back"
-            page.line(f"patch {item.patch.patch_id}, {kept}: {item.patch.reason}", 4)
+            page.line(f"patch {item.patch.patch_id}, {item.fate.value}: {item.patch.reason}", 4)

@@ -7,10 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from components.records.system import System
+from loop.decided import Decided, decisions_of
 from loop.ledger import RoundFolder, load_system
 from loop.ledger_records import SystemVersion
-from loop.mending import Decided
-from loop.repair import decisions_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +70,7 @@ class Seen:
     def patches_of(self, artifact: str) -> list[str]:
         """Return a line on each patch of this round that was tried on an artifact."""
         return [
-            f"{item.patch.patch_id} ({'kept' if item.acceptance.accepted else 'rolled back'}): "
-            f"{item.patch.reason}"
+            f"{item.patch.patch_id} ({item.fate.value}): {item.patch.reason}"
             for item in self.decisions
             if item.patch.artifact == artifact
         ]

@@ -37,7 +37,7 @@ SMALLER = {
     ),
 }  # fmt: skip
 TAKES_RUNS = (
-    "evolve", "evaluate", "train", "show", "doctor", "synthesize", "bench", "compose",
+    "attribute", "evolve", "evaluate", "train", "show", "doctor", "synthesize", "bench", "compose",
 )  # fmt: skip
 FEW = re.compile(r"(?<=task\.count=)\d+")
 NOTES = [
@@ -118,6 +118,7 @@ def test_command_of_the_readme_runs(
     listing = json.dumps({"server": "notes", "tools": NOTES})
     (tmp_path / "specs.jsonl").write_text(listing + "\n")
     (tmp_path / "api.yaml").write_text(API)
+    (tmp_path / "chats.jsonl").write_text(json.dumps({"messages": []}) + "\n")
     arguments = shlex.split(command)[3:]
     arguments = [part.replace("http://localhost:8000/v1", base_url) for part in arguments]
     arguments = [part.replace("/models/my-model", str(model)) for part in arguments]

@@ -297,3 +297,19 @@ def test_a_stale_certificate_does_not_cost_its_task() -> None:
     made = make_patch(system, "retired", [("add", f"/{name}", "stale")], "a try", "retired#")
 
     assert not decide(system, made, []).accepted
+
+
+def test_where_no_reaction_is_promised_at_all_none_is_held_against_anybody() -> None:
+    system = composed_system(6)
+    reference = system.reference.model_copy(update={"contract": WorldContract()})
+    silent = system.model_copy(update={"reference": reference})
+
+    reacting = 0
+    for name in sorted(silent.tasks):
+        run = silent.reference.certificates[name].gold_run.values()
+        reacting += any(
+            change.cause.startswith("reaction:") for call in run for change in call.changes
+        )
+        assert not [item for item in review_task(silent, name) if item.against]
+
+    assert reacting

@@ -9,22 +9,24 @@ call of a certified run of the clean twin, or one with arguments drawn from the 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-import jsonpointer
-
-from attribution.change import Change, changed
-from attribution.evidence import pointer_of, split_place
+from attribution.change import Change, bind, changed
+from attribution.evidence import same_place
 from attribution.faults.kinds import Clean, FaultKind, When
 from attribution.interventions.runs import arm_of, oracle_run, world_of
-from attribution.swap import body_of
+from attribution.ownership import unreferenced_paths
+from attribution.swap import body_of, swap
 from components.environment.engine import call_recorded
 from components.environment.world import World
 from components.records.base import to_json
 from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict
+from components.records.patch import Component
 from components.records.system import System
 from components.records.world import WorldSpec
 from tests.attribution.composed import composed_system
@@ -52,11 +54,9 @@ def is_live(kind: FaultKind, change: Change) -> bool:
     faulty = changed(clean, change)
     if kind.when is When.BEFORE:
         services = services_of(clean, change)
+        pairs = zip(answers(clean, services), answers(faulty, services), strict=True)
         return any(
-            record != other
-            for record, other in zip(
-                answers(clean, services), answers(faulty, services), strict=True
-            )
+            (one.envelope, one.changes) != (other.envelope, other.changes) for one, other in pairs
         )
     names = [name for name in sorted(clean.tasks) if meets(clean, name, change)]
     if any(
@@ -179,15 +179,44 @@ def _compared(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _compared(item)
 
 
-def pointers(system: System, change: Change) -> tuple[str, list[str]]:
-    """Return the pointer of the change's place, and those that its operations touch.
+TABLE_ROW = re.compile(r"^\| `(\w+)` \| (.+) \| (.+) \|$", re.MULTILINE)
 
-    Raises:
-        JsonPointerException: an operation replaces or removes what is not there.
+
+def assert_is_live(kind: FaultKind) -> None:
+    """Fail where none of the first candidates changes an outcome."""
+    found = list(first_candidates(kind))
+    assert found, kind.key
+    assert any(is_live(kind, change) for change in found), kind.key
+
+
+def assert_fits_its_component(kind: FaultKind) -> None:
+    """Fail where a candidate is not made of what its component owns, or does not say where it is,
+    or is not the same for the same seed.
     """
-    body = body_of(system, change.artifact)
-    for op, pointer, _value in change.operations:
-        if op != "add":
-            jsonpointer.resolve_pointer(body, pointer)
-    _artifact, parts = split_place(change.place)
-    return pointer_of(*parts), [pointer for _, pointer, _ in change.operations]
+    system = clean_for(kind).system
+    candidates = list(first_candidates(kind))
+    assert candidates == list(first_candidates(kind))
+    for change in candidates:
+        patch = bind(system, change)
+        assert patch.component is kind.component
+        assert unreferenced_paths(patch) == ()
+        assert body_of(swap(system, patch), change.artifact) != body_of(system, change.artifact)
+        touched = [f"{change.artifact}#{pointer}" for _, pointer, _ in change.operations]
+        assert any(same_place(change.place, place) for place in touched), change.place
+
+
+def assert_is_a_list_of_kinds(kinds: Sequence[FaultKind], component: Component) -> None:
+    """Fail where kinds are too few, share a name, or do not say in one sentence what they are."""
+    names = [kind.name for kind in kinds]
+    assert len(names) >= 25
+    assert len(set(names)) == len(names)
+    for kind in kinds:
+        assert kind.component is component
+        assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name), kind.name
+        assert re.fullmatch(r"[A-Z][^.]+\.", kind.statement), kind.statement
+
+
+def documented(component: Component) -> dict[str, str]:
+    """Return the kinds of the component's page, each with what the page says is wrong."""
+    page = Path(__file__).parents[3] / "docs" / f"faults_{component.value}.md"
+    return {row[1]: row[2] for row in TABLE_ROW.finditer(page.read_text("utf-8"))}

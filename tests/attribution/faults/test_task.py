@@ -6,12 +6,16 @@ import re
 
 import pytest
 
+from attribution.change import changed
 from attribution.faults.kinds import FaultKind
 from attribution.faults.task import KINDS
 from components.records.patch import Component
+from components.records.task import FromInstruction
 from tests.attribution.faults.live_task_evaluator import (
+    candidates,
     check_form,
     first_live_task_fault,
+    system,
     table_of,
 )
 
@@ -21,6 +25,37 @@ def test_each_kind_shows_at_one_of_its_first_places(kind: FaultKind) -> None:
     check_form(kind, Component.TASK)
 
     assert first_live_task_fault(kind) is not None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wrong_row_named",
+        "wrong_choice",
+        "wrong_day",
+        "wrong_unit",
+        "contradicting_demand",
+        "negated_demand",
+        "wrong_end",
+        "wrong_field_asked",
+    ],
+)
+def test_reworded_instructions_keep_the_values_that_the_fault_does_not_speak_of(name: str) -> None:
+    kind = next(kind for kind in KINDS if kind.name == name)
+
+    for change in candidates(kind):
+        task_id = change.artifact.partition("/")[2]
+        before, after = system().tasks[task_id], changed(system(), change).tasks[task_id]
+
+        assert before.instruction != after.instruction
+        for step, body in after.gold.items():
+            for pointer, source in body.arguments.items():
+                if isinstance(source, FromInstruction):
+                    old = before.gold[step].arguments[pointer]
+                    assert isinstance(old, FromInstruction)
+                    was = before.instruction[old.start : old.end]
+                    told = after.instruction[source.start : source.end]
+                    assert told == was or repr(told) in change.reason
 
 
 def test_kinds_have_names_of_their_own_and_one_sentence_each() -> None:
