@@ -94,7 +94,7 @@ VERBS = (
     ),
     Verb(
         name="show",
-        summary="one rollout, task, service or patch of a round, in full",
+        summary="one rollout, task, service or patch of a round, in full; what joins a set's tools",
         config="ShowConfig",
     ),
     Verb(

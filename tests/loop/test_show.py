@@ -24,7 +24,16 @@ def shown(runs_dir: Path, **values: Any) -> str:
     nothing = dict.fromkeys(SUBJECTS)
     before = files_of(runs_dir)
     config = ShowConfig(
-        **{**nothing, "round": None, "stage": "rollout", "runs_dir": str(runs_dir), **values}
+        **{
+            **nothing,
+            "from": None,
+            "to": None,
+            "out": None,
+            "round": None,
+            "stage": "rollout",
+            "runs_dir": str(runs_dir),
+            **values,
+        }
     )
     out = look(config).text()
     assert max(map(len, out.splitlines())) <= 100
