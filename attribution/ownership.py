@@ -31,6 +31,7 @@ REFERENCED: tuple[tuple[str, str], ...] = (
     ("task/*", "/gold/**"),
     ("task/*", "/answer/**"),
     ("task/*", "/answer_schema/**"),
+    ("task/*", "/clauses/**"),
     ("retired", "/**"),
     ("harness", "/system_prompt"),
     ("harness", "/user_prompt"),

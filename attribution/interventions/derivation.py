@@ -14,6 +14,7 @@ import jsonschema_rs
 from jsonpointer import resolve_pointer
 
 from attribution.evidence import evidence, place_of
+from attribution.interventions.clauses import broken_clauses, observed_by
 from attribution.records import Evidence, EvidenceKind, Party
 from components.environment.world import World
 from components.records.blueprint import FunctionalClass
@@ -21,6 +22,7 @@ from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, FromInstruction, GoldStep, Provenance, Task
 from components.task.gold import rows_named
+from components.task.moments import moment_at, moment_on
 from components.task.provenance import ProvenanceError, derive_value
 
 _MISSING = object()
@@ -35,12 +37,8 @@ def broken_task(system: System, task: Task, world: World) -> tuple[Evidence, ...
         *_answer(task, certificate),
         *_referents(task, certificate),
         *_demands(task, world),
+        *broken_clauses(task, certificate),
     )
-
-
-def observed_by(certificate: Certificate) -> dict[str, Any]:
-    """Return the certified answers' `data`, by step."""
-    return {name: call.envelope.get("data") for name, call in certificate.gold_run.items()}
 
 
 def _against(
@@ -65,7 +63,7 @@ def _services(task: Task, certificate: Certificate) -> Iterator[Evidence]:
 
 
 def _steps(task: Task, certificate: Certificate) -> Iterator[Evidence]:
-    observed = observed_by(certificate)
+    observed = observed_by(task, certificate)
     for name in sorted(set(task.gold) | set(certificate.gold_run)):
         step, call = task.gold.get(name), certificate.gold_run.get(name)
         if step is None or call is None:
@@ -132,7 +130,7 @@ def _arguments(
 
 
 def _answer(task: Task, certificate: Certificate) -> Iterator[Evidence]:
-    observed, certified = observed_by(certificate), thaw(certificate.gold_answer)
+    observed, certified = observed_by(task, certificate), thaw(certificate.gold_answer)
     for field in sorted(set(task.answer) | set(certified)):
         source, wanted = task.answer.get(field), certified.get(field, _MISSING)
         parts: tuple[str, ...] = ("answer", field)
@@ -197,6 +195,8 @@ def _is_lost_from_text(
     given = [value for call in certificate.gold_run.values() for value in call.arguments.values()]
     known = {text_of(value) for value in (*given, *certificate.gold_answer.values())}
     words = task.instruction[source.start : source.end]
+    if source.cast in ("date", "moment"):
+        return moment_at(words, task.world.now) is None and moment_on(words) is None
     return words not in known and text_of(wanted).casefold() not in task.instruction.casefold()
 
 
@@ -208,7 +208,7 @@ def text_of(value: Any) -> str:
 
 
 def _referents(task: Task, certificate: Certificate) -> Iterator[Evidence]:
-    observed = observed_by(certificate)
+    observed = observed_by(task, certificate)
     for name, referent in sorted(task.referents.items()):
         count = rows_named(referent, observed.get(referent.step))
         if count != 1:

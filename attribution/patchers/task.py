@@ -15,14 +15,15 @@ from jsonpointer import resolve_pointer
 
 from attribution.change import Change, Operation, put
 from attribution.evidence import pointer_of, split_place
-from attribution.interventions.derivation import observed_by, text_of
+from attribution.interventions.clauses import observed_by
+from attribution.interventions.derivation import text_of
 from attribution.patchers.rows import certified_rows, mended_rows, row_of_place
 from attribution.records import Evidence
 from attribution.swap import body_of
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, Task
-from components.task.provenance import ProvenanceError, derive_value, leaves
+from components.task.provenance import CLOCK, ProvenanceError, derive_value, leaves
 
 _MISSING = object()
 _MIN_WORDS = 6
@@ -145,7 +146,7 @@ class _Mender:
 
     def _all_arguments(self) -> Iterator[Change]:
         """Every argument that does not come out as certified at once: one alone is no gold yet."""
-        observed, steps = observed_by(self._certificate), []
+        observed, steps = observed_by(self._task, self._certificate), []
         for name, step in sorted(self._task.gold.items()):
             call = self._certificate.gold_run.get(name)
             if call is None or (step.service, step.tool) != (call.service, call.tool):
@@ -180,9 +181,9 @@ class _Mender:
         constant last.
         """
         found: list[dict[str, Any]] = []
-        observed = observed_by(self._certificate)
+        observed = observed_by(self._task, self._certificate)
         for step in sorted(observed, reverse=True):
-            if before is not None and step >= before:
+            if step == CLOCK or (before is not None and step >= before):
                 continue
             for path, leaf in leaves(observed[step]):
                 if type(leaf) is type(wanted) and leaf == wanted:
@@ -312,7 +313,8 @@ def _respelled(body: dict[str, Any], start: int, end: int, text: str) -> dict[st
             return [moved(item) for item in node]
         return node
 
-    spans = {key: moved(body[key]) for key in ("demands", "referents", "gold", "answer")}
+    parts = ("demands", "referents", "gold", "answer", "clauses")
+    spans = {key: moved(body[key]) for key in parts if key in body}
     instruction = body["instruction"]
     return {**body, **spans, "instruction": instruction[:start] + text + instruction[end:]}
 

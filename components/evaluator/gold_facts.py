@@ -21,6 +21,7 @@ from components.records.task import (
     FromDefault,
     FromExpression,
     FromInstruction,
+    FromRows,
     Provenance,
     Task,
 )
@@ -103,7 +104,7 @@ def value_at(document: Any, pointer: str) -> Any:
 
 
 def _leaves(provenance: Provenance, task: Task, steps: Mapping[str, CallRecord]) -> Iterator[Any]:
-    if isinstance(provenance, FromDefault):
+    if isinstance(provenance, (FromDefault, FromRows)):
         return
     if isinstance(provenance, FromInstruction):
         yield task.instruction[provenance.start : provenance.end]

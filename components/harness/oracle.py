@@ -23,6 +23,7 @@ from components.records.frozen import FrozenDict, JsonObject
 from components.records.task import GoldStep, Provenance, Task
 from components.task.provenance import (
     ProvenanceError,
+    clock_of,
     derive_arguments,
     derive_value,
     observations_of,
@@ -131,12 +132,15 @@ class _Player:
         self._instruction = shown_instruction(task.instruction, request.messages)
         self._schemas = {tool.name: tool.schema for tool in request.tools}
         self._transcript = read_transcript(request.messages, self._schemas)
-        self._progress = _Progress()
+        # The clock is known only where the harness shows it.
+        clock = clock_of(task)
+        self._clock = {key: now for key, now in clock.items() if now in self._system_text}
+        self._progress = _Progress(observed={**self._clock})
         # Who went another way made calls before gold's own reading showed what is in them. Once
         # that reading is there, everything is read again with it: nothing is done twice.
         for _ in range(len(steps) + 1):
             known = self._progress.observed
-            self._progress = _Progress(known=known)
+            self._progress = _Progress(observed={**self._clock}, known=known)
             found = [self._take_in(item) for item in self._transcript.exchanges]
             if all(found) or set(self._progress.observed) <= set(known):
                 break

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from components.records.base import Record
 from components.records.calls import CallRecord
@@ -25,7 +25,10 @@ class FromInstruction(Record):
     kind: Literal["instruction"] = "instruction"
     start: int = Field(ge=0)
     end: int = Field(gt=0)
-    cast: Literal["string", "integer", "number", "boolean"] = "string"
+    cast: Literal["string", "integer", "number", "boolean", "date", "moment"] = "string"
+    """`date`: the words say a time by its date, as in `9:00 on 24 March 2026`; `moment`: relative
+    to the world's clock, as in `9:00 tomorrow`.
+    """
 
 
 class Pick(Record):
@@ -71,6 +74,19 @@ class FromObservation(Record):
     field: str = ""
 
 
+class FromRows(Record):
+    """A number over the rows of the list at `path` of the `data` that an earlier step returned."""
+
+    kind: Literal["rows"] = "rows"
+    step: str
+    path: tuple[str | int, ...]
+    operation: Literal["count", "sum"]
+    where: FrozenDict[str, JsonValue] = FrozenDict()
+    """Field -> value: only rows that have all of them are taken."""
+    field: str = ""
+    """What is summed."""
+
+
 class FromDefault(Record):
     """A schema's default, or a constant that every caller would use."""
 
@@ -91,7 +107,8 @@ class FromExpression(Record):
 
 
 Provenance = Annotated[
-    FromInstruction | FromObservation | FromDefault | FromExpression, Field(discriminator="kind")
+    FromInstruction | FromObservation | FromRows | FromDefault | FromExpression,
+    Field(discriminator="kind"),
 ]
 
 
@@ -131,6 +148,85 @@ class Referent(Record):
     """With it, the list has several, and exactly one of them is picked."""
 
 
+class Restraint(Record):
+    """A call that the request forbids, in words at [start, end), and that a tool could make."""
+
+    kind: Literal["restraint"] = "restraint"
+    start: int = Field(ge=0)
+    end: int = Field(gt=0)
+    service: str
+    tool: str
+    arguments: FrozenDict[str, Provenance]
+    """JSON Pointer -> where the value comes from. What the words leave open is a constant: one of
+    the values that must not be given.
+    """
+
+
+class Condition(Record):
+    """A branch of the request, over a value that gold reads; its words are at [start, end)."""
+
+    kind: Literal["condition"] = "condition"
+    start: int = Field(ge=0)
+    end: int = Field(gt=0)
+    source: FromObservation
+    """The value that is looked at."""
+    relation: Literal["is", "above", "below"]
+    value: FromInstruction
+    """What it is compared with."""
+    holds: bool
+    """Whether it is so in the task's world."""
+    step: str = ""
+    """Gold step that is done because of it; empty when the branch taken asks for nothing."""
+    otherwise: str = ""
+    """Restraint that is the branch not taken; empty when that branch asks for nothing."""
+
+
+class Every(Record):
+    """Gold steps that are one write for every row of a part of a list, in words at [start, end)."""
+
+    kind: Literal["every"] = "every"
+    start: int = Field(ge=0)
+    end: int = Field(gt=0)
+    step: str
+    """Gold step whose answer holds the list."""
+    rows_path: tuple[str | int, ...]
+    key: str
+    """Field by which the writes name the rows."""
+    where: FrozenDict[str, JsonValue] = FrozenDict()
+    """Field -> value that the rows have."""
+    by: str = ""
+    """Field by which the rows are ordered; empty: all of them count."""
+    most: bool = False
+    """With `by`: the highest or latest ones; else the lowest or earliest."""
+    steps: tuple[str, ...]
+    """The writes, one a row."""
+
+    def chosen(self, rows: Any) -> tuple[str, ...] | None:
+        """Return the keys of the rows meant, sorted; None where it is not clear which they are."""
+        if not isinstance(rows, (list, tuple)):
+            return None
+        fitting = [row for row in rows if isinstance(row, Mapping) and has_all(row, self.where)]
+        if self.by:
+            told = [row for row in fitting if _is_comparable(row.get(self.by))]
+            if len({isinstance(row[self.by], str) for row in told}) > 1:
+                return None
+            ordered = sorted(told, key=lambda row: row[self.by], reverse=self.most)
+            fitting, rest = ordered[: len(self.steps)], ordered[len(self.steps) :]
+            if fitting and rest and fitting[-1][self.by] == rest[0][self.by]:
+                return None
+        keys = [row.get(self.key) for row in fitting]
+        return tuple(sorted(key for key in keys if isinstance(key, str)))
+
+
+def has_all(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    """Return whether a row has each of these values."""
+    return all(row.get(field) == value for field, value in where.items())
+
+
+Clause = Annotated[Restraint | Condition | Every, Field(discriminator="kind")]
+"""What a request says beyond its steps one by one."""
+
+
 class Task(Record):
     """One task, as admitted."""
 
@@ -152,6 +248,13 @@ class Task(Record):
     """JSON Schema of the `finish` call's `answer` object."""
     policy_rules: tuple[str, ...] = ()
     """Rules that the policy is told and must keep."""
+    clauses: FrozenDict[str, Clause] = FrozenDict()
+    """What the request says beyond its steps; by name (`c01`, ...)."""
+
+    @model_serializer(mode="wrap")
+    def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A task without clauses is written, and hashed, as it was before there were any."""
+        return _without(handler(self), "clauses", bool(self.clauses))
 
 
 class Probe(Record):
@@ -187,6 +290,16 @@ class Certificate(Record):
     probes: FrozenDict[str, Probe]
     unconstrained: tuple[str, ...] = ()
     """Gold arguments that no criterion constrains, with the reason."""
+    forbidden: FrozenDict[str, JsonObject] = FrozenDict()
+    """Restraint -> arguments of the call that must not be made, as it was tried."""
+
+    @model_serializer(mode="wrap")
+    def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _without(handler(self), "forbidden", bool(self.forbidden))
+
+
+def _without(body: dict[str, Any], name: str, is_there: bool) -> dict[str, Any]:
+    return body if is_there else {key: value for key, value in body.items() if key != name}
 
 
 class RejectedDraft(Record):

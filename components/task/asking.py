@@ -15,6 +15,7 @@ from components.records.task import FromInstruction, Task
 from components.task.gates import parameter_of
 from components.task.gold import Gold
 from components.task.graph import Place, Role, ToolGraph, ToolShape
+from components.task.lines import path_of
 from components.task.provenance import at_path
 from components.task.reasons import Reason, Rejection
 
@@ -43,7 +44,9 @@ def check_names(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
             place = None if parameter is None else parameter.place
             if parameter is None or place is None or parameter.role is not Role.SELECTS:
                 continue
-            _found, value = at_path(record.arguments, tuple(pointer[1:].split("/")))
+            found, value = at_path(record.arguments, path_of(pointer))
+            if not found:
+                continue
             given.setdefault(place.table, []).append((place, value))
             if isinstance(source, FromInstruction):
                 asked.add(place.table)

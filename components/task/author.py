@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from components.errors import SynthesisError
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash, freeze
 from components.records.task import (
+    Clause,
+    Condition,
     Demand,
+    Every,
+    FromDefault,
     FromExpression,
     FromInstruction,
     FromObservation,
+    FromRows,
     GoldStep,
     Provenance,
     Referent,
+    Restraint,
     Task,
 )
 from components.records.world import WorldSpec
+from components.task.clauses import Conditional, Forbidden
 from components.task.filling import FACT, Argument
 from components.task.ground import Ground
 from components.task.known import Known
+from components.task.moments import moment_on
 from components.task.phrases import phrases
+from components.task.request import VALUE, Request
 from components.task.spans import Span, Tag, flatten
 from components.task.steps import Walk, WalkStep
-from components.task.wording import Wording
 
 _JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number"}
 
@@ -38,7 +47,7 @@ def author_task(
     Raises:
         SynthesisError: a row or a value of the walk cannot be put into words.
     """
-    text, spans = flatten(Wording(ground, walk, rng).request())
+    text, spans = flatten(Request(ground, walk, rng).request())
     draft = Task(
         task_id="",
         seed=0,
@@ -57,8 +66,9 @@ def author_task(
         ),
         world=world,
         gold=FrozenDict({step.name: _gold_step(walk, step, spans) for step in walk.steps}),
-        answer=FrozenDict({name: _observed(fact) for name, fact in sorted(walk.answer.items())}),
+        answer=FrozenDict(dict(sorted(_answer(walk).items()))),
         answer_schema=freeze(_answer_schema(walk)),
+        clauses=FrozenDict(dict(sorted(_clauses(walk, spans)))),
     )
     return draft.model_copy(update={"task_id": task_id_of(draft), "seed": seed})
 
@@ -115,10 +125,7 @@ def _provenance(walk: Walk, step: WalkStep, item: Argument, spans: dict[Tag, Spa
     )
     if span is None:
         raise SynthesisError(f"{step.name}{item.parameter.pointer}: the request does not state it")
-    is_number = isinstance(item.value, int) and not isinstance(item.value, bool)
-    return FromInstruction(
-        start=span.start, end=span.end, cast="integer" if is_number else "string"
-    )
+    return _stated(span, item)
 
 
 def _same_words(item: Argument, walk: Walk, spans: dict[Tag, Span]) -> Span | None:
@@ -139,15 +146,107 @@ def _observed(fact: Known) -> FromObservation:
     return FromObservation(step=fact.step, path=tuple(rows), pick=fact.pick, field=str(field))
 
 
+def _answer(walk: Walk) -> dict[str, Provenance]:
+    found: dict[str, Provenance] = {name: _observed(fact) for name, fact in walk.answer.items()}
+    counted = walk.clauses.counted
+    if counted is not None:
+        where = counted.part.where
+        found[counted.name] = FromRows(
+            step=counted.part.step,
+            path=counted.path,
+            operation=counted.operation,
+            where=FrozenDict({} if where is None else dict([where])),
+            field=counted.field,
+        )
+    return found
+
+
+def _clauses(walk: Walk, spans: dict[Tag, Span]) -> Iterator[tuple[str, Clause]]:
+    """Yield what the request says beyond its steps, by name."""
+    clauses = walk.clauses
+    for forbidden in clauses.forbidden():
+        span = spans["clause", forbidden.name]
+        arguments = {
+            item.parameter.pointer: _forbidden_value(forbidden, item, spans)
+            for item in forbidden.arguments
+        }
+        yield (
+            forbidden.name,
+            Restraint(
+                start=span.start,
+                end=span.end,
+                service=forbidden.shape.service,
+                tool=forbidden.shape.name,
+                arguments=FrozenDict(arguments),
+            ),
+        )
+    for item in clauses.conditions:
+        span, value = spans["clause", item.name], spans["literal", item.name, VALUE]
+        yield (
+            item.name,
+            Condition(
+                start=span.start,
+                end=span.end,
+                source=_observed(item.fact),
+                relation=item.relation,
+                value=_stated(value, item),
+                holds=item.holds,
+                step=item.step,
+                otherwise="" if item.otherwise is None else item.otherwise.name,
+            ),
+        )
+    group = clauses.group
+    if group is not None:
+        span, part = spans["clause", group.name], group.part
+        yield (
+            group.name,
+            Every(
+                start=span.start,
+                end=span.end,
+                step=part.step,
+                rows_path=part.shown.path,
+                key=part.key,
+                where=FrozenDict({} if part.where is None else dict([part.where])),
+                by=part.by,
+                most=part.most,
+                steps=group.steps,
+            ),
+        )
+
+
+def _forbidden_value(forbidden: Forbidden, item: Argument, spans: dict[Tag, Span]) -> Provenance:
+    """Return where an argument of a forbidden call comes from; a constant where no words say it."""
+    if item.source is not None:
+        return _observed(item.source)
+    span = spans.get(("literal", forbidden.name, item.parameter.pointer))
+    return FromDefault(value=item.value) if span is None else _stated(span, item)
+
+
+def _stated(span: Span, item: Argument | Conditional) -> FromInstruction:
+    """Return the span of a value that the request states, read as what it is."""
+    if isinstance(item, Argument) and item.words:
+        cast = "moment" if moment_on(item.words) is None else "date"
+        return FromInstruction(start=span.start, end=span.end, cast=cast)
+    is_number = isinstance(item.value, int) and not isinstance(item.value, bool)
+    return FromInstruction(
+        start=span.start, end=span.end, cast="integer" if is_number else "string"
+    )
+
+
 def _answer_schema(walk: Walk) -> dict[str, Any]:
-    fields = sorted(walk.answer.items())
+    told = {
+        name: (_JSON_TYPES[type(fact.value)], _described(name, fact))
+        for name, fact in walk.answer.items()
+    }
+    counted = walk.clauses.counted
+    if counted is not None:
+        told[counted.name] = (_JSON_TYPES[type(counted.value)], "The number asked for.")
     return {
         "type": "object",
         "properties": {
-            name: {"type": _JSON_TYPES[type(fact.value)], "description": _described(name, fact)}
-            for name, fact in fields
+            name: {"type": kind, "description": text} for name, (kind, text) in sorted(told.items())
         },
-        "required": [name for name, _fact in fields],
+        "required": sorted(told),
         "additionalProperties": False,
     }
 

@@ -23,6 +23,7 @@ from components.records.rubric import Rubric, Untouched
 from components.records.system import System
 from components.records.task import Certificate, Probe, Task
 from components.task.asking import check_answer, check_names
+from components.task.clause_gates import check_clauses, forbidden_calls
 from components.task.gates import (
     check_alone,
     check_demands,
@@ -40,7 +41,7 @@ from components.task.mutants import Mutants
 from components.task.order import check_order
 from components.task.reasons import Reason, Rejection
 
-GATES_VERSION = 5
+GATES_VERSION = 6
 """Raised when a gate changes what it admits."""
 
 
@@ -78,6 +79,7 @@ def certify(
         or check_reads(task, graph, gold)
         or check_answer(task, gold)
         or check_names(task, graph, gold)
+        or check_clauses(task, graph, gold)
         or check_order(world, task, gold)
         or _check_goal(system, rubric, gold)
     )
@@ -189,6 +191,7 @@ def _certificate(
         final_state=state_hash(gold.final),
         probes=probes,
         unconstrained=unconstrained_arguments(task, records, world, rubric),
+        forbidden=FrozenDict(dict(forbidden_calls(task, gold.observed))),
     )
 
 

@@ -17,22 +17,25 @@ from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
 from components.records.world import WorldSpec
-from components.task.anchors import Anchor
+from components.task.asides import spoken
 from components.task.author import author_task
 from components.task.certify import certify
+from components.task.clauses import LEAST_LENGTH, Names, drawn_kinds
+from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
 from components.task.reasons import Reason, Rejection
 from components.task.steps import Walk
-from components.task.walk import WalkSearch
 
 WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""
-_ANCHORS_PER_KIND = 4
-_MAX_EXECUTED = 1300
-"""Calls executed for one draft before it is given up."""
 _LEAST_K = 2
 """Services that a reaction joins."""
+_OF_CLAUSES = frozenset(
+    {Reason.CLAUSES, Reason.STRUCTURE, Reason.CLUMSY, Reason.FALSE_PASS, Reason.FALSE_FAIL}
+    | {Reason.GOLD_FAILS}
+)
+"""Why a walk with clauses that add no call may be refused where it would pass without them."""
 
 
 class TaskSettings(Protocol):
@@ -94,24 +97,49 @@ def _drafted(
             reason=Reason.NO_REACTION,
             detail=f"no {settings.k} of {', '.join(about)} react to one another",
         )
-    walk = _drawn_walk(ground, settings, rng)
-    if walk is None:
+    own, names = random.Random(f"{draft_seed}:clauses"), Names()
+    kinds = drawn_kinds(own, settings.walk_length)
+    wanted = Wanted(k=settings.k, length=settings.walk_length, kinds=kinds)
+    walk = lengthened(ground, wanted, names, own)
+    if walk is not None:
+        walk = with_asides(ground, walk, wanted, names, own)
+        made = _certified(system, ground, walk, settings, draft_seed, own)
+        if isinstance(made, ComposedTask):
+            return made
+    # A draft whose clauses come to nothing is the plain one that its seed would give without them.
+    plain = drawn_walk(ground, settings.k, settings.walk_length, rng)
+    if plain is None:
         return Rejection(
             reason=Reason.NO_PATH,
             detail=f"no walk of {settings.walk_length} calls through {settings.k} services found",
         )
+    walk = with_asides(ground, plain, wanted, Names(), own)
+    if walk.clauses:
+        made = _certified(system, ground, walk, settings, draft_seed, own)
+        if isinstance(made, ComposedTask) or made.reason not in _OF_CLAUSES:
+            return made
+    return _certified(system, ground, plain, settings, draft_seed, rng)
+
+
+def _certified(
+    system: System,
+    ground: Ground,
+    walk: Walk,
+    settings: TaskSettings,
+    seed: int,
+    rng: random.Random,
+) -> ComposedTask | Rejection:
     spec = WorldSpec(
         services=walk.services,
         distractors=_drawn_rest(system, walk.services, settings, rng),
         now=WORLD_NOW,
     )
-    return _certified(system, ground, walk, spec, draft_seed, rng)
-
-
-def _certified(
-    system: System, ground: Ground, walk: Walk, spec: WorldSpec, seed: int, rng: random.Random
-) -> ComposedTask | Rejection:
-    task = author_task(ground, walk, spec, seed, rng)
+    if settings.walk_length >= LEAST_LENGTH:
+        walk = spoken(walk)
+    try:
+        task = author_task(ground, walk, spec, seed, rng)
+    except SynthesisError as error:
+        return Rejection(reason=Reason.STRUCTURE, detail=str(error))
     world = build_world(system, spec)
     gold = run_gold(world, task)
     if isinstance(gold, Rejection):
@@ -144,23 +172,3 @@ def _drawn_rest(
     """Draw what is only in the way: as many as are asked for, or as there are."""
     rest = [name for name in sorted(system.environment.blueprints) if name not in services]
     return tuple(sorted(rng.sample(rest, min(settings.distractors, len(rest)))))
-
-
-def _drawn_walk(ground: Ground, settings: TaskSettings, rng: random.Random) -> Walk | None:
-    """Draw anchors, each kind as likely as another, until one carries a walk."""
-    by_kind: dict[tuple[str, str], list[Anchor]] = {}
-    for anchor in ground.anchors:
-        by_kind.setdefault((anchor.reaction, anchor.field), []).append(anchor)
-    search = WalkSearch(ground, settings.k, settings.walk_length, rng)
-    kinds = sorted(by_kind)
-    rng.shuffle(kinds)
-    drawn = {kind: rng.sample(by_kind[kind], len(by_kind[kind])) for kind in kinds}
-    for turn in range(_ANCHORS_PER_KIND):
-        for kind in kinds:
-            if turn < len(drawn[kind]):
-                walk = search.find(drawn[kind][turn])
-                if walk is not None:
-                    return walk
-            if search.executed > _MAX_EXECUTED:
-                return None
-    return None

@@ -15,7 +15,9 @@ class TaskConfig(Config):
     k: int = Field(ge=1)
     """Services that a task needs (K)."""
     walk_length: int = Field(ge=2)
-    """Calls of a task's gold solution (L); more than `k`, so that one service is visited again."""
+    """Calls of a task's gold solution (L), where a write for every row of a list counts once; more
+    than `k`, so that one service is visited again.
+    """
     distractors: int = Field(ge=0)
     """Services that are in a task's world and not needed; fewer where the system has no more."""
     domains: tuple[str, ...]

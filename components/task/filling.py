@@ -31,6 +31,8 @@ class Argument:
     """The observation that shows it; None for a literal."""
     template: str = ""
     """Not empty: a text made of this and of `source`'s value."""
+    words: str = ""
+    """Not empty: how the request says a literal that is a time relative to the clock."""
 
 
 Arguments = tuple[Argument, ...]

@@ -15,6 +15,7 @@ from components.records.task import Referent, Task
 from components.task.provenance import (
     ProvenanceError,
     at_path,
+    clock_of,
     derive_answer,
     derive_arguments,
 )
@@ -40,7 +41,7 @@ class Gold:
     states: tuple[WorldState, ...]
     """State before each step, and after the last."""
     observed: FrozenDict[str, Any]
-    """`data` of every answer."""
+    """`data` of every answer; the clock, where the task needs it."""
     answer: JsonObject
 
     @property
@@ -63,7 +64,7 @@ class Gold:
 
 def run_gold(world: World, task: Task) -> Gold | Rejection:
     """Play gold, or say at which step it cannot be played or a referent is not one row."""
-    observed: dict[str, Any] = {}
+    observed: dict[str, Any] = {**clock_of(task)}
     records: dict[str, CallRecord] = {}
     states = [world.initial]
     for name in sorted(task.gold):
@@ -157,7 +158,7 @@ def derived_line(
         order: names of the steps.
         seen_instead: step -> data that is taken to be its answer, whatever it really is.
     """
-    state, observed = world.initial, dict[str, Any]()
+    state, observed = world.initial, dict[str, Any](clock_of(task))
     done: dict[str, JsonObject] = {}
     for name in order:
         step = task.gold[name]

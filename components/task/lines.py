@@ -15,7 +15,13 @@ from components.environment.world import World
 from components.records.frozen import FrozenDict, JsonObject
 from components.records.task import FromExpression, FromObservation, Provenance, Task
 from components.task.gold import Call
-from components.task.provenance import ProvenanceError, derive_arguments, derive_value
+from components.task.provenance import (
+    Path,
+    ProvenanceError,
+    clock_of,
+    derive_arguments,
+    derive_value,
+)
 
 ANSWER = "answer"
 """Name of the place where values of the answer are used, beside the names of steps."""
@@ -49,7 +55,7 @@ def play_on(
         state: where it begins; None: at the start of the world.
     """
     state = world.initial if state is None else state
-    observed: dict[str, Any] = {}
+    observed: dict[str, Any] = {**clock_of(task)}
     done: dict[str, JsonObject] = {}
     for move in moves:
         call = move if isinstance(move, Call) else _call(task, move, observed)
@@ -112,6 +118,24 @@ def without_argument(task: Task, user: str, pointer: str) -> Task:
     rest = FrozenDict({key: item for key, item in step.arguments.items() if key != pointer})
     changed = step.model_copy(update={"arguments": rest})
     return task.model_copy(update={"gold": FrozenDict({**task.gold, user: changed})})
+
+
+def path_of(pointer: str) -> Path:
+    """Return the place in an object that a JSON Pointer names; numbers are places in lists."""
+    parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))
+    return tuple(int(part) if part.isdigit() else part for part in parts)
+
+
+def put_at(data: Any, path: Path, value: Any) -> Any:
+    """Return JSON with another value at a path that is there."""
+    if not path:
+        return value
+    head, rest = path[0], path[1:]
+    if isinstance(data, (list, tuple)):
+        return tuple(
+            put_at(item, rest, value) if index == head else item for index, item in enumerate(data)
+        )
+    return FrozenDict({**data, str(head): put_at(data[head], rest, value)})
 
 
 def put_for(source: Provenance, old: FromObservation, new: Provenance) -> Provenance:

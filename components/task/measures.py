@@ -11,9 +11,10 @@ from components.records.base import Record
 from components.records.blueprint import ToolBlueprint
 from components.records.frozen import FrozenDict
 from components.records.system import System
-from components.records.task import Certificate, Task
+from components.records.task import Certificate, Condition, FromRows, Task
 from components.task.duplicates import calls_of
-from components.task.provenance import observations_of
+from components.task.gates import length_of
+from components.task.provenance import observations_of, tells_time
 
 
 class TaskMeasures(Record):
@@ -44,6 +45,10 @@ class TaskMeasures(Record):
     """Reaction -> tasks whose gold solution sets it off."""
     answers: int
     """Tasks that ask for an answer."""
+    grammar: FrozenDict[str, int] = FrozenDict()
+    """What requests say beyond their steps -> tasks: pick, restraint, condition, every, count, sum,
+    date; `plain` for those that say nothing beyond them.
+    """
     difficulty: FrozenDict[str, int]
     """Sum of the tools' difficulties, in steps of 5 -> tasks."""
     observed_arguments: float
@@ -68,7 +73,7 @@ def measure_tasks(system: System) -> TaskMeasures:
         tasks=len(tasks),
         calls=len(steps),
         functional=_counted(tools[step].functional.value for step in steps),
-        walk_length=_counted(str(len(task.gold)) for task in tasks),
+        walk_length=_counted(str(length_of(task)) for task in tasks),
         k=_counted(str(len(task.world.services)) for task in tasks),
         distractors=_counted(str(len(task.world.distractors)) for task in tasks),
         services=_counted(name for task in tasks for name in task.world.services),
@@ -80,6 +85,7 @@ def measure_tasks(system: System) -> TaskMeasures:
             name for task in tasks for name in reactions_of(certificates[task.task_id])
         ),
         answers=sum(bool(task.answer) for task in tasks),
+        grammar=_counted(kind for task in tasks for kind in grammar_of(task)),
         difficulty=_counted(f"{difficulty_of(task, tools) // 5 * 5:02d}" for task in tasks),
         observed_arguments=round(mean(map(_num_observed, tasks)), 2) if tasks else 0.0,
         probes=_counted(
@@ -97,6 +103,23 @@ def pattern_of(task: Task) -> tuple[Any, ...]:
         for _, step in sorted(task.gold.items())
     )
     return calls_of(task), feeds
+
+
+def grammar_of(task: Task) -> Sequence[str]:
+    """Return what a task's request says beyond its steps, sorted; `plain` where that is nothing."""
+    kinds = {clause.kind for clause in task.clauses.values()}
+    others = {item.otherwise for item in task.clauses.values() if isinstance(item, Condition)}
+    if not any(
+        clause.kind == "restraint" and name not in others for name, clause in task.clauses.items()
+    ):
+        kinds.discard("restraint")
+    found: set[str] = set(kinds)
+    found |= {item.operation for item in task.answer.values() if isinstance(item, FromRows)}
+    if tells_time(task):
+        found.add("date")
+    if any(referent.pick is not None for referent in task.referents.values()):
+        found.add("pick")
+    return sorted(found) or ["plain"]
 
 
 def difficulty_of(task: Task, tools: Mapping[tuple[str, str], ToolBlueprint]) -> int:

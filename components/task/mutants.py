@@ -18,6 +18,7 @@ from components.evaluator.equivalence import values_match
 from components.records.frozen import FrozenDict, JsonObject
 from components.records.rubric import Equivalence
 from components.records.task import FromExpression, Task
+from components.task.clause_gates import broken_lines
 from components.task.gates import known_of, parameter_of
 from components.task.gold import Call, Gold, derived_line, play, tried
 from components.task.graph import Parameter, Role, ToolGraph
@@ -68,6 +69,8 @@ class Mutants:
             yield from self._changed(constraint)
         yield from self._stale()
         yield from self._other_picks()
+        for kind, target, final, answer in broken_lines(self._world, self._task, self._gold):
+            yield self._mutant(kind, target, False, final, answer)
         yield from self._collateral()
         yield from self._answers()
         yield from self._more_reads()

@@ -15,6 +15,7 @@ from components.environment.engine import execute
 from components.environment.state import WorldState
 from components.environment.world import World
 from components.records.task import Task
+from components.task.gates import steps_of
 from components.task.gold import Gold, referent_problem
 from components.task.provenance import (
     ProvenanceError,
@@ -30,11 +31,14 @@ _BEFORE = "_before"
 
 def check_order(world: World, task: Task, gold: Gold) -> Rejection | None:
     """Check that each write, and the answer, comes out the same when its reads are made late."""
+    begins = {step: steps_of(item)[0] for item in task.clauses.values() for step in steps_of(item)}
     for place, name in enumerate(gold.names):
         if place == 0 or not gold.records[name].changes:
             continue
+        # Writes for the rows of one list are one sentence, for which the list is read once.
+        turn = gold.states[gold.names.index(begins.get(name, name))]
         try:
-            observed = _read_late(world, task, gold, _sources(task, name), gold.states[place])
+            observed = _read_late(world, task, gold, _sources(task, name), turn)
             late = derive_arguments(task.gold[name], task.instruction, observed)
         except (_Otherwise, ProvenanceError) as problem:
             return _no(f"{name}: {problem}")

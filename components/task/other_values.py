@@ -19,15 +19,23 @@ from components.records.task import (
     FromExpression,
     FromInstruction,
     FromObservation,
+    FromRows,
     Provenance,
     Task,
+    has_all,
 )
 from components.task.gates import known_of, parameter_of
 from components.task.gold import Gold
 from components.task.graph import ToolGraph
 from components.task.known import Known
-from components.task.lines import ANSWER, put_for, with_source
-from components.task.provenance import at_path, concrete, observations_of
+from components.task.lines import ANSWER, path_of, put_for, with_source
+from components.task.provenance import (
+    ProvenanceError,
+    at_path,
+    concrete,
+    derive_value,
+    observations_of,
+)
 
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 _TIME_LENGTH = 20
@@ -63,6 +71,9 @@ class ValueMistakes:
                 for kind, value in self._other_words(user, pointer):
                     did = f"{value!r} for {self._text(source)!r}"
                     yield self._mistake(kind, user, pointer, FromDefault(value=value), did)
+            if isinstance(source, FromRows):
+                for value, did in self._miscounted(source):
+                    yield self._mistake("miscount", user, pointer, FromDefault(value=value), did)
             if isinstance(source, FromExpression) and source.template:
                 yield self._mistake(
                     "unfilled_text",
@@ -71,6 +82,25 @@ class ValueMistakes:
                     FromDefault(value=source.template),
                     f"{source.template!r} as it stands",
                 )
+
+    def _miscounted(self, source: FromRows) -> Iterator[tuple[int | float, str]]:
+        """Yield wrong numbers over a list: one row more or less, and rows that do not belong."""
+        right = derive_value(source, self._task.instruction, self._gold.observed)
+        every = source.model_copy(update={"where": FrozenDict()})
+        _found, rows = at_path(self._gold.observed[source.step], source.path)
+        wrong: list[tuple[int | float, str]] = [(right + 1, "one more"), (right - 1, "one less")]
+        if source.operation == "sum":
+            values = [row.get(source.field) for row in rows if has_all(row, source.where)]
+            wrong += [(right - value, "a row left out") for value in values[:1]]
+            wrong.append((round(right / len(values), 2), "the mean"))
+        try:
+            whole = derive_value(every, self._task.instruction, self._gold.observed)
+            wrong.append((whole, "over all rows"))
+        except ProvenanceError:
+            pass  # A row that does not belong has no such number.
+        for value, did in wrong:
+            if value != right:
+                yield value, f"{value} for {right}, {did}"
 
     def hedges(self) -> Iterator[Mistake]:
         """Yield texts that hold what they should and, after it, another row's value as well.
@@ -177,7 +207,7 @@ class ValueMistakes:
         parameter = parameter_of(self._graph.tools[step.service, step.tool], pointer)
         if parameter is None:
             return
-        _found, value = at_path(self._gold.records[user].arguments, tuple(pointer[1:].split("/")))
+        _found, value = at_path(self._gold.records[user].arguments, path_of(pointer))
         if parameter.is_free_text:
             yield from _other_texts(str(value))
             return

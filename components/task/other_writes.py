@@ -16,12 +16,19 @@ from components.environment.engine import execute
 from components.environment.state import rows_of
 from components.environment.world import World
 from components.records.frozen import FrozenDict, JsonObject
-from components.records.task import Task
+from components.records.task import FromDefault, GoldStep, Restraint, Task
+from components.task.gates import parameter_of
 from components.task.gold import Call, Gold, tried
 from components.task.graph import Parameter, Role, ToolGraph, ToolShape
-from components.task.lines import Move
+from components.task.lines import Move, path_of, put_at
 from components.task.literals import draw_literal
-from components.task.provenance import assemble, at_path
+from components.task.provenance import (
+    ProvenanceError,
+    assemble,
+    at_path,
+    clock_of,
+    derive_arguments,
+)
 from components.task.wanderer import random_calls
 
 _EXTRA = 3
@@ -63,6 +70,7 @@ class WriteSlips:
             yield from self._other_services(name)
             yield from self._undone(name)
         yield from self._exchanged()
+        yield from self._forbidden()
         yield from self._extra()
         yield from self._orders()
 
@@ -160,18 +168,14 @@ class WriteSlips:
 
     def _given(self, name: str) -> Iterator[tuple[Parameter, Any]]:
         for parameter in self._shape(name).parameters:
-            found, value = at_path(
-                self._gold.records[name].arguments, tuple(parameter.pointer[1:].split("/"))
-            )
+            place = path_of(parameter.pointer)
+            found, value = at_path(self._gold.records[name].arguments, place)
             if found:
                 yield parameter, value
 
     def _put(self, name: str, pointer: str, value: Any) -> Call:
         given = self._gold.records[name].arguments
-        key, *rest = pointer[1:].split("/")
-        if rest:
-            return self._call(name)
-        return replace(self._call(name), arguments=FrozenDict({**given, key: value}))
+        return replace(self._call(name), arguments=put_at(given, path_of(pointer), value))
 
     def _other_rows(self, name: str) -> Iterator[Slip]:
         """Yield a write on the rows that look most like the right one, in its place and besides."""
@@ -307,6 +311,30 @@ class WriteSlips:
                 return None
         return assemble(values) if row_id in values.values() else None
 
+    def _forbidden(self) -> Iterator[Slip]:
+        """Yield gold with a call that the request forbids, with other values where its words leave
+        some open.
+        """
+        for label, clause in sorted(self._task.clauses.items()):
+            if not isinstance(clause, Restraint):
+                continue
+            shape = self._graph.tools.get((clause.service, clause.tool))
+            step = GoldStep(service=clause.service, tool=clause.tool, arguments=clause.arguments)
+            try:
+                known = {**clock_of(self._task), **self._gold.observed}
+                given = derive_arguments(step, self._task.instruction, known)
+            except ProvenanceError:
+                continue
+            for pointer, source in sorted(clause.arguments.items()):
+                parameter = None if shape is None else parameter_of(shape, pointer)
+                if parameter is None or not isinstance(source, FromDefault):
+                    continue
+                for other in _others(parameter, source.value):
+                    changed = put_at(given, path_of(pointer), other)
+                    call = Call(clause.service, clause.tool, changed)
+                    did = f"{clause.service}.{clause.tool} with {other!r}, which {label} forbids"
+                    yield self._besides("forbidden_call", self._gold.names[-1], call, did)
+
     def _extra(self) -> Iterator[Slip]:
         """Yield gold with a write at the end that nobody asked for."""
         needed = set(self._task.world.services)
@@ -342,6 +370,15 @@ class WriteSlips:
     def _said(self, name: str) -> str:
         record = self._gold.records[name]
         return f"{name} {record.service}.{record.tool}"
+
+
+def _others(parameter: Parameter, value: Any) -> Iterator[Any]:
+    """Yield other values that a tool may take for one."""
+    yield from (item for item in parameter.schema.get("enum") or () if item != value)
+    if "enum" not in parameter.schema and isinstance(value, int) and not isinstance(value, bool):
+        yield from (value + 1, value + 15)
+    elif "enum" not in parameter.schema and isinstance(value, str) and parameter.is_free_text:
+        yield "As discussed."
 
 
 def _likeness(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:

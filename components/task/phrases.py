@@ -40,6 +40,40 @@ class Phrases:
         ]
         return fitting or [_generic_sentence(shape, pointers)]
 
+    def restraints(
+        self, shape: ToolShape, pointers: Sequence[str], pointer: str = ""
+    ) -> Sequence[str]:
+        """Return words, to follow `but` or to begin a sentence, that forbid a call.
+
+        Where the phrase files have none, a write that sets one value of a row gets common ones.
+
+        Args:
+            shape: the write.
+            pointers: its arguments.
+            pointer: the one that the words must name; empty: any.
+        """
+        found = self._restraints(shape, pointers)
+        return [text for text in found if not pointer or f"{{{slot_name(pointer)}}}" in text]
+
+    def _restraints(self, shape: ToolShape, pointers: Sequence[str]) -> Sequence[str]:
+        names = {slot_name(pointer) for pointer in pointers}
+        known = [
+            text
+            for text in self._tool(shape).get("not", ())
+            if set(re.findall(r"\{(\w+)\}", text)) <= names
+        ]
+        naming = [item for item in shape.parameters if item.names_row]
+        setting = [item for item in shape.parameters if not item.names_row and item.place]
+        if known or len(naming) != 1 or len(setting) != 1 or setting[0].is_free_text:
+            return known
+        assert setting[0].place is not None
+        noun = self.noun(setting[0].place)
+        row = slot_name(naming[0].pointer)
+        return [
+            text.replace("{noun}", noun).replace("{row}", f"{{{row}}}")
+            for text in self.stock("keep")
+        ]
+
     def slot(self, shape: ToolShape, pointer: str, *, is_fact: bool, is_text: bool) -> str:
         """Return the words around an argument's value, with `{}` for the value."""
         known = self._tool(shape).get("slots", {}).get(slot_name(pointer))

@@ -18,13 +18,18 @@ from components.records.task import (
     FromExpression,
     FromInstruction,
     FromObservation,
+    FromRows,
     GoldStep,
     Provenance,
     Task,
+    has_all,
 )
+from components.task.moments import moment_at, moment_on
 
 Observed = Mapping[str, Any]
-"""`data` of the answers that are known, by gold step."""
+"""`data` of the answers that are known, by gold step; at `CLOCK` the world's clock."""
+CLOCK = "@clock"
+"""Stands for the clock where an answer's step is expected; it sorts before every step."""
 Path = tuple[str | int, ...]
 """A place in JSON: keys and indexes."""
 
@@ -91,7 +96,10 @@ def derive_value(
         case FromInstruction():
             if not source.start < source.end <= len(instruction):
                 raise ProvenanceError(pointer, "its span is not inside the instruction")
-            return _cast(instruction[source.start : source.end], source.cast, pointer)
+            text = instruction[source.start : source.end]
+            if source.cast == "moment":
+                return _moment(text, observed, pointer)
+            return _cast(text, source.cast, pointer)
         case FromObservation():
             if source.step not in observed:
                 raise ProvenanceError(pointer, f"step {source.step} has not answered", source.step)
@@ -103,6 +111,8 @@ def derive_value(
                     pointer, f"step {source.step} shows nothing at {shown}", source.step
                 )
             return value
+        case FromRows():
+            return _over_rows(source, observed, pointer)
         case FromDefault():
             return source.value
         case FromExpression():
@@ -117,6 +127,8 @@ def observations_of(source: Provenance) -> tuple[FromObservation, ...]:
     """Return every observation that a value rests on."""
     if isinstance(source, FromObservation):
         return (source,)
+    if isinstance(source, FromRows):
+        return (FromObservation(step=source.step, path=source.path),)
     if isinstance(source, FromExpression):
         return tuple(
             place
@@ -266,10 +278,38 @@ def _cast(text: str, kind: str, pointer: str) -> Any:
                 return float(text) if "." in text or "e" in text.lower() else int(text)
             case "boolean":
                 return _BOOLEANS[text.lower()]
+            case "date":
+                moment = moment_on(text)
+                if moment is None:
+                    raise ValueError(text)
+                return moment
             case _:
                 return text
     except (ValueError, KeyError) as error:
         raise ProvenanceError(pointer, f"{text!r} is no {kind}") from error
+
+
+def _moment(text: str, observed: Observed, pointer: str) -> str:
+    if CLOCK not in observed:
+        raise ProvenanceError(pointer, f"{text!r} needs the clock, which nothing showed", CLOCK)
+    moment = moment_at(text, observed[CLOCK])
+    if moment is None:
+        raise ProvenanceError(pointer, f"{text!r} is no time relative to the clock")
+    return moment
+
+
+def tells_time(task: Task) -> bool:
+    """Return whether a value of gold is a time relative to the world's clock."""
+    return any(
+        isinstance(source, FromInstruction) and source.cast == "moment"
+        for step in task.gold.values()
+        for source in step.arguments.values()
+    )
+
+
+def clock_of(task: Task) -> dict[str, str]:
+    """Return the clock as it stands beside the answers that are known, for a task that needs it."""
+    return {CLOCK: task.world.now} if tells_time(task) else {}
 
 
 def _compute(source: FromExpression, inputs: Mapping[str, Any], pointer: str) -> str:
@@ -287,6 +327,23 @@ def _compute(source: FromExpression, inputs: Mapping[str, Any], pointer: str) ->
         return str(inputs[found[1]])
 
     return re.sub(r"\{(\w+)\}", fill, source.template)
+
+
+def _over_rows(source: FromRows, observed: Observed, pointer: str) -> int | float:
+    if source.step not in observed:
+        raise ProvenanceError(pointer, f"step {source.step} has not answered", source.step)
+    found, rows = at_path(observed[source.step], source.path)
+    if not found or not isinstance(rows, (list, tuple)):
+        shown = "/".join(map(str, source.path))
+        raise ProvenanceError(pointer, f"step {source.step} shows no list at {shown}", source.step)
+    taken = [row for row in rows if isinstance(row, Mapping) and has_all(row, source.where)]
+    if source.operation == "count":
+        return len(taken)
+    values = [row.get(source.field) for row in taken]
+    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    if len(numbers) != len(values):
+        raise ProvenanceError(pointer, f"a row has no number {source.field}", source.step)
+    return sum(numbers)
 
 
 def _is_plain(value: Any) -> bool:

@@ -46,6 +46,8 @@ class Reason(StrEnum):
     """Whoever reads what a sentence needs when its turn comes finds another thing than gold."""
     GOAL_ALREADY_TRUE = "goal_already_true"
     """A gold write has nothing to do, or doing nothing passes."""
+    CLAUSES = "clauses"
+    """A restraint, a condition or a write for every row does not fit gold."""
     STALE_GOLD = "stale_gold"
     """A read that should give a new value gives what was known before."""
     UNUSED_READ = "unused_read"

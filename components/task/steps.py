@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -11,9 +11,11 @@ from components.environment.state import WorldState
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict, JsonObject, freeze
 from components.task.anchors import Anchor
+from components.task.clauses import Clauses
 from components.task.filling import Arguments, latest
 from components.task.graph import ToolShape
 from components.task.known import Known
+from components.task.phrases import phrases
 from components.task.provenance import shows
 
 
@@ -41,6 +43,20 @@ class WalkStep:
     changes: tuple[RowChange, ...]
     known: tuple[Known, ...]
 
+    def names_by_itself(self, fact: Known) -> bool:
+        """Return whether the words for a row that this step read are not those of another row.
+
+        A reservation that is looked up by the number of its shipment is called by that shipment.
+        """
+        noun = phrases().table_noun(fact.row.service, fact.row.table)
+        return all(
+            item.source is not None
+            or item.parameter.means is None
+            or any(noun in text for text in phrases().row_by(item.parameter.means, ""))
+            for item in self.arguments
+            if item.parameter.names_row
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
@@ -53,7 +69,10 @@ class Walk:
     again: Known
     """The value as it was read again."""
     answer: Mapping[str, Known]
-    """Fields of the answer."""
+    """Fields of the answer that an observation shows as they are."""
+    state: WorldState
+    """Where it leads, among all services."""
+    clauses: Clauses = field(default_factory=Clauses)
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -87,22 +106,23 @@ class Node:
     @property
     def known(self) -> tuple[Known, ...]:
         """Values that only observations gave: what the request states was not found out."""
-        stated = {
-            str(item.value).lower()
-            for step in self.steps
-            for item in step.arguments
-            if item.source is None
-        }
-        return tuple(
-            fact
-            for fact in latest([fact for step in self.steps for fact in step.known])
-            if str(fact.value).lower() not in stated
-        )
+        return found_out(self.steps)
 
     def undoes(self, step: WalkStep) -> bool:
         """Return whether a step writes again what an earlier step of the walk wrote."""
-        written = _written(*self.steps)
-        return bool(written & _written(step))
+        return bool(written_by(*self.steps) & written_by(step))
+
+
+def found_out(steps: Sequence[WalkStep]) -> tuple[Known, ...]:
+    """Return the newest values that the answers of steps show and that the request need not say."""
+    stated = {
+        str(item.value).lower() for step in steps for item in step.arguments if item.source is None
+    }
+    return tuple(
+        fact
+        for fact in latest([fact for step in steps for fact in step.known])
+        if str(fact.value).lower() not in stated
+    )
 
 
 def can_be_had(
@@ -130,7 +150,7 @@ def can_be_had(
     return len(parts) > 1 and all(shows(whole, part) for part in parts)
 
 
-def _written(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
+def written_by(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
     """Return the fields, by row, that steps changed themselves; times do not count."""
     found = set()
     for step in steps:

@@ -346,6 +346,7 @@ class WalkSearch:
             first=node.first,
             again=node.again,
             answer=answer,
+            state=node.state,
         )
 
     def _is_used_alone(self, node: Node) -> bool:

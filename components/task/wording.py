@@ -1,32 +1,34 @@
-"""A walk in words: noun phrases for its rows and values, and one sentence for each of its writes.
+"""A walk in words: noun phrases for its rows and values, and a sentence for one of its writes.
 
-Owns what the request says. A row is named by what a person would call it, or by how it hangs
-together with such a row; a value that has to be read is described and never stated.
+Owns how rows and values are called. A row is named by what a person would call it, or by how it
+hangs together with such a row; a value that has to be read is described and never stated.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 
 from components.environment.names import plural
 from components.errors import SynthesisError
+from components.task.clauses import LEAST_LENGTH, Group
 from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, entity_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
-from components.task.spans import Mark, Pieces, fill, flatten
+from components.task.short_forms import FullerShortForms, ShortForms
+from components.task.spans import Mark, Pieces, fill
 from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
-_LONG = 24
-"""Letters from which words get a short form."""
+_HEAD = 3
+"""Pieces of a row's words in which its noun stands: an article, a state, and the rest."""
 
 
 class Wording:
-    """Writes the request for one walk."""
+    """Finds words for the rows, values and writes of one walk."""
 
     def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
         """Args: ground and walk as found; rng chooses among the variants of every phrase."""
@@ -34,48 +36,15 @@ class Wording:
         self._titles: Mapping[str, str] = ground.titles
         self._walk, self._rng = walk, rng
         self._shown_by: dict[RowKey, WalkStep] = {}
-        self._short: dict[Hashable, Pieces] = {}
-        self._whole: dict[Hashable, Pieces] = {}
         self._depth = 0
+        self._leading: Argument | None = None
+        """What the last sentence names first."""
         for step in walk.steps:
             for fact in step.known:
                 self._shown_by.setdefault(fact.row, step)
-
-    def request(self) -> Pieces:
-        """Return the whole instruction."""
-        pieces: list[str | Mark] = []
-        for step in self._walk.steps:
-            if step.shape.is_write:
-                pieces += self._joined(pieces, self._sentence(step), step.name)
-        if self._walk.answer:
-            sentence = fill(self._choice("answers"), {"values": self._asked()})
-            pieces += [" ", Mark(("demand", "answer"), sentence)]
-        return pieces
-
-    def _asked(self) -> Pieces:
-        """Return the words for what the answer holds."""
-        walk = self._walk
-        facts = list(walk.answer.values())
-        if walk.first in facts and walk.again in facts:
-            noun = phrases().noun(walk.first.place)
-            template = self._choice("both").replace("{noun}", noun)
-            return fill(template, {"row": self._row(walk.first.row)})
-        listed: list[str | Mark] = []
-        for fact in facts:
-            if listed:
-                listed.append(" and ")
-            listed += self._noun_phrase(fact, "before" if fact == walk.first else "")
-        return listed
-
-    def _joined(self, before: Pieces, sentence: Pieces, step: str) -> Pieces:
-        if not before:
-            return [Mark(("demand", step), sentence)]
-        first, *rest = sentence
-        # Only words of a template are lowered: a name keeps its letters.
-        if isinstance(first, str) and self._rng.random() < 0.75:
-            sentence = [first[0].lower() + first[1:], *rest]
-            return [f" {self._choice('connectors')} ", Mark(("demand", step), sentence)]
-        return [" ", Mark(("demand", step), sentence)]
+        self._is_long = len(walk.steps) >= LEAST_LENGTH
+        forms = FullerShortForms if self._is_long else ShortForms
+        self._short = forms(ground.graph, self._shown_by)
 
     def _sentence(self, step: WalkStep) -> Pieces:
         pointers = [item.parameter.pointer for item in step.arguments]
@@ -87,6 +56,7 @@ class Wording:
             step.arguments,
             key=lambda item: template.find(f"{{{slot_name(item.parameter.pointer)}}}"),
         )
+        self._leading = order[0] if order else None
         return fill(
             template,
             {slot_name(item.parameter.pointer): self._slot(step, item) for item in order},
@@ -94,6 +64,9 @@ class Wording:
 
     def _slot(self, step: WalkStep, item: Argument) -> Pieces:
         pointer = item.parameter.pointer
+        group = self._walk.clauses.group
+        if group is not None and item.source is not None and item.source.step == group.part.step:
+            return self._of_group(group)
         if item.template:
             assert item.source is not None
             words = phrases().slot(step.shape, pointer, is_fact=True, is_text=True)
@@ -111,8 +84,11 @@ class Wording:
             return self._noun_phrase(item.source)
         return self._value(step, item)
 
+    def _of_group(self, group: Group) -> Pieces:
+        raise NotImplementedError
+
     def _literal(self, step: WalkStep, item: Argument) -> Mark:
-        return Mark(("literal", step.name, item.parameter.pointer), [str(item.value)])
+        return Mark(("literal", step.name, item.parameter.pointer), [item.words or str(item.value)])
 
     def _value(self, step: WalkStep, item: Argument) -> Pieces:
         """Return the words for an argument that names a row or takes an observed value."""
@@ -125,6 +101,8 @@ class Wording:
     def _by_literal(self, step: WalkStep, item: Argument, place: Place) -> Pieces:
         if place.field != entity_of(self._graph, place).key:
             place = self._graph.means(place)
+        if "email" in place.field:
+            self._short.name_person()
         template = self._rng.choice(phrases().row_by(place, self._titles.get(place.service, "")))
         return fill(template, {"": [self._literal(step, item)]})
 
@@ -139,12 +117,13 @@ class Wording:
         if is_own:
             return self._row(fact.row)
         key = (fact.means, fact.value)
-        if key not in self._short:
+        short = self._short.get(key)
+        if short is None:
             template = self._rng.choice(phrases().link(fact.place, is_then=self._is_new(fact)))
             words = fill(template, {"row": self._row(fact.row)})
-            self._short[key] = self._by_role(key, words)
+            self._short.keep(key, words)
             return words
-        return self._short[key]
+        return short
 
     def _names_row(self, fact: Known) -> bool:
         """Return whether the value's meaning is a key, or a name that rows are called by."""
@@ -167,13 +146,16 @@ class Wording:
 
     def _noun_phrase(self, fact: Known, time: str = "") -> Pieces:
         kind = time or ("then" if self._is_new(fact) else "plain")
+        if kind == "then" and self._is_long:
+            kind = "then_long"
         template = self._choice(kind).replace("{noun}", phrases().noun(fact.place))
         return fill(template, {"row": self._row(fact.row)})
 
     def _row(self, row: RowKey) -> Pieces:
         """Return the words for a row: whole at the first mention, short where that is clear."""
-        if row in self._short:
-            return self._short[row]
+        short = self._short.get(row)
+        if short is not None:
+            return short
         step = self._shown_by.get(row)
         if step is None or self._depth > _MAX_DEPTH:
             raise SynthesisError(f"no words for {row.service}.{row.table} {row.row_id}")
@@ -184,34 +166,8 @@ class Wording:
         is_stated = any(item.source is None for item in step.arguments)
         if (is_list or is_stated) and not step.shape.is_write:
             words = [Mark(("referent", step.name), words)]
-        self._short[row] = self._shortened(row, words)
+        self._short.keep(row, words)
         return words
-
-    def _shortened(self, row: RowKey, words: Pieces) -> Pieces:
-        plain = flatten(words)[0]
-        self._whole[row] = [plain]
-        others = (other for other in self._shown_by if other != row)
-        is_only = not any(other.table == row.table for other in others)
-        if is_only and len(plain) > _LONG and plain.startswith("the "):
-            return [f"that {phrases().table_noun(row.service, row.table)}"]
-        return self._by_role(row, words)
-
-    def _by_role(self, key: Hashable, words: Pieces) -> Pieces:
-        """Return `that sender` for long words with `the sender of`, while that is clear."""
-        plain = flatten(words)[0]
-        self._whole[key] = [plain]
-        if len(plain) <= _LONG or not plain.startswith("the "):
-            return [plain]
-        role = re.match(r"the (\w+) (?:of|on) ", plain)
-        if role is None or role[1] == "person":
-            return [plain]
-        short: Pieces = [f"that {role[1]}"]
-        for other, used in self._short.items():
-            if used == short:
-                # Two senders: neither is `that sender` from here on.
-                self._short[other] = self._whole[other]
-                return [plain]
-        return short
 
     def _described(self, row: RowKey, step: WalkStep) -> Pieces:
         if step.shape.is_write:
@@ -255,20 +211,22 @@ class Wording:
         pick = facts[0].pick if facts else None
         if pick is None:
             return words
-        noun = phrases().table_noun(row.service, row.table)
-        several = [
-            re.sub(rf"\b{re.escape(noun)}\b", plural(noun), piece, count=1)
-            if isinstance(piece, str)
-            else piece
-            for piece in words[:2]
-        ]
-        if several == words[:2]:
-            raise SynthesisError(f"no words for several of {row.service}.{row.table}")
+        several = self._several(row, words)
         by = next(fact for fact in facts if fact.path[-1] == pick.by)
         kind = "time" if isinstance(by.value, str) else "number"
         template = self._choice(f"{'most' if pick.most else 'least'}_{kind}")
         before = template.replace("{noun}", phrases().noun(by.place))
-        return [f"{before} ", *several, *words[2:]]
+        return [f"{before} ", *several]
+
+    def _several(self, row: RowKey, words: Pieces) -> Pieces:
+        """Return words for a row in the plural."""
+        noun = re.compile(rf"\b{re.escape(phrases().table_noun(row.service, row.table))}\b")
+        several = list(words)
+        for number, piece in enumerate(words[:_HEAD]):
+            if isinstance(piece, str) and noun.search(piece):
+                several[number] = noun.sub(lambda found: plural(found[0]), piece, count=1)
+                return several
+        raise SynthesisError(f"no words for several of {row.service}.{row.table}")
 
     def _person(self, step: WalkStep, item: Argument) -> Pieces:
         """Return the words for the row that links to the described one."""

@@ -10,20 +10,15 @@ from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import (
     Certificate,
-    FromDefault,
-    FromExpression,
-    FromInstruction,
-    FromObservation,
-    GoldStep,
-    Provenance,
     Task,
 )
 from components.records.trajectory import ScoredTrajectory
-from components.task.provenance import observations_of
 from loop.plain_page import Page
 from loop.report.changes import value_text
+from loop.show.clauses import show_clauses
 from loop.show.rollout import show_changes
 from loop.show.seen import Seen
+from loop.show.sources import needed_steps, source_text
 from loop.train.split import kind_of
 
 
@@ -69,6 +64,7 @@ def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -
             for _name, item in sorted(task.referents.items())
         ]
     )
+    show_clauses(page, task)
     _show_world(page, task)
     _show_walk(page, task, certificate)
     _show_rubric(page, system.evaluator.rubrics.get(name))
@@ -130,34 +126,6 @@ def _show_walk(page: Page, task: Task, certificate: Certificate | None) -> None:
         expected = None if certificate is None else certificate.gold_answer.get(field)
         origin = source_text(source, task.instruction)
         page.line(f"{field} = {value_text(expected)}, from {origin}", 6)
-
-
-def needed_steps(step: GoldStep) -> list[str]:
-    """Return the earlier steps that a step takes values from."""
-    return sorted({place.step for s in step.arguments.values() for place in observations_of(s)})
-
-
-def source_text(source: Provenance, instruction: str) -> str:
-    """Return where a value comes from, in words."""
-    match source:
-        case FromInstruction():
-            return f'the instruction: "{instruction[source.start : source.end]}"'
-        case FromObservation():
-            path = ".".join(map(str, source.path)) or "all of it"
-            if source.pick is None:
-                return f"the answer of {source.step}: {path}"
-            end = "most" if source.pick.most else "least"
-            row = f"the one of {path} with the {end} {source.pick.by}"
-            return f"the answer of {source.step}: {source.field} of {row}"
-        case FromDefault():
-            return f"the default {value_text(source.value)}"
-        case FromExpression():
-            parts = [
-                f"{name} = {source_text(part, instruction)}"
-                for name, part in sorted(source.inputs.items())
-            ]
-            template = f' "{source.template}"' if source.template else ""
-            return f"{source.operation}{template} of {'; '.join(parts)}"
 
 
 def _show_rubric(page: Page, rubric: Rubric | None) -> None:

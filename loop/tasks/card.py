@@ -94,6 +94,7 @@ def show_card(card: Mapping[str, Any]) -> Page:
                 f"{measures['largest_pattern']} tasks",
             ),
             ("reactions", f"{len(measures['reactions'])} different ones are set off"),
+            ("grammar", _counts(measures.get("grammar") or {}) or "not counted"),
             ("answers", f"asked for by {measures['answers']} of {count} tasks"),
             (
                 "difficulty",

@@ -17,6 +17,7 @@ from components.records.base import Record
 from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, ScoreStatus, Trajectory
+from components.task.gates import length_of
 from loop.context import RoundContext
 from loop.policy.config import LocalPolicyConfig
 from loop.rollouts import Rolled, roll_out
@@ -67,7 +68,7 @@ def evaluate(
 def measure(rolled: Rolled, drafts: Sequence[GoldDraft]) -> Evaluation:
     """Return the figures of one pass over held-out tasks."""
     kinds = {draft.task.task_id: draft.kind.value for draft in drafts}
-    lengths = {draft.task.task_id: str(len(draft.task.gold)) for draft in drafts}
+    lengths = {draft.task.task_id: str(length_of(draft.task)) for draft in drafts}
     scored = list(rolled.scored.values())
     trajectories = list(rolled.trajectories.values())
     turns = [turn for item in trajectories for turn in item.turns]

@@ -14,6 +14,7 @@ from attribution.evidence import same_place
 from attribution.modes import failure_modes
 from attribution.patchers.propose import propose
 from attribution.records import AcceptanceRecord, Attribution, Decision, Party
+from attribution.review import review_task
 from attribution.swap import make_patch
 from components.records.blueprint import ToolBlueprint
 from components.records.calls import CallRecord
@@ -22,6 +23,7 @@ from components.records.patch import Patch
 from components.records.system import System
 from components.records.task import FromObservation
 from components.records.trajectory import Failure, StopReason
+from components.records.world import WorldContract
 from tests.attribution.composed import composed_system
 from tests.attribution.playing import NO_SLIPS, Scored, attribute_all, only, play_all, with_defect
 

@@ -14,13 +14,15 @@ from components.environment.catalog_loader import (
 )
 from components.environment.world import build_world
 from components.evaluator.compile import compile_rubric
+from components.harness.defaults import default_harness
 from components.records.frozen import FrozenDict
 from components.records.harness import HarnessSettings
 from components.records.rubric import Rubric
-from components.records.system import Environment, Reference, System
+from components.records.system import Environment, Evaluator, Reference, System
 from components.records.task import Task
 from components.task.compose import ComposedTask, compose_task
 from components.task.gold import Gold, run_gold
+from components.task.measures import grammar_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,3 +98,24 @@ def rubric_of(task: Task) -> Rubric:
     gold = gold_of(task)
     records = [gold.records[name] for name in gold.names]
     return compile_rubric(task, records, world, gold.answer)
+
+
+@cache
+def system_with(kind: str) -> System:
+    """Return a system with one task of three services and six steps, whose request has this kind
+    of clause; its harness is the usual one.
+    """
+    system = system_of(builtin_services()).model_copy(update={"harness": default_harness()})
+    for seed in range(60):
+        made = compose_task(system, Settings(k=3, walk_length=6), seed)
+        if isinstance(made, ComposedTask) and kind in grammar_of(made.task):
+            name = made.task.task_id
+            certificates = FrozenDict({name: made.certificate})
+            return system.model_copy(
+                update={
+                    "tasks": FrozenDict({name: made.task}),
+                    "evaluator": Evaluator(rubrics=FrozenDict({name: made.rubric})),
+                    "reference": system.reference.model_copy(update={"certificates": certificates}),
+                }
+            )
+    raise AssertionError(kind)

@@ -1,0 +1,89 @@
+"""Drawing the walk of one draft, and what its request says beyond the steps.
+
+Owns which anchors are tried, and how long a walk may be so that room is left for what is added to
+it. A write for every row of a part of a list counts as one step of the walk.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Set
+from dataclasses import dataclass
+
+from components.task.anchors import Anchor
+from components.task.asides import with_condition, with_date, with_restraint
+from components.task.clauses import ClauseKind, Names
+from components.task.ground import Ground
+from components.task.parts import with_count, with_group
+from components.task.steps import Walk
+from components.task.walk import WalkSearch
+
+_ANCHORS_PER_KIND = 4
+_MAX_EXECUTED = 1300
+"""Calls executed for one draft before it is given up."""
+_LEAST_K = 2
+"""Services that a reaction joins."""
+_LEAST = 3
+"""Calls that a turn takes: a read, a write, and the read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a walk should be."""
+
+    k: int
+    length: int
+    kinds: Set[ClauseKind]
+
+
+def drawn_walk(ground: Ground, k: int, length: int, rng: random.Random) -> Walk | None:
+    """Draw anchors, each kind as likely as another, until one carries a walk."""
+    by_kind: dict[tuple[str, str], list[Anchor]] = {}
+    for anchor in ground.anchors:
+        by_kind.setdefault((anchor.reaction, anchor.field), []).append(anchor)
+    search = WalkSearch(ground, k, length, rng)
+    kinds = sorted(by_kind)
+    rng.shuffle(kinds)
+    drawn = {kind: rng.sample(by_kind[kind], len(by_kind[kind])) for kind in kinds}
+    for turn in range(_ANCHORS_PER_KIND):
+        for kind in kinds:
+            if turn < len(drawn[kind]):
+                walk = search.find(drawn[kind][turn])
+                if walk is not None:
+                    return walk
+            if search.executed > _MAX_EXECUTED:
+                return None
+    return None
+
+
+def lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random) -> Walk | None:
+    """Return a shorter walk with what makes it as long as wanted, or None.
+
+    Where K leaves room for it, the list is in a service that the walk has not been in.
+    """
+    group, count = ClauseKind.EVERY in wanted.kinds, ClauseKind.COUNT in wanted.kinds
+    k = max(_LEAST_K, wanted.k - 1)
+    if group and count and wanted.length - 3 < max(_LEAST, k):
+        count = False
+    length = wanted.length - 2 * group - count
+    if not (group or count) or length < max(_LEAST, k):
+        return None
+    walk = drawn_walk(ground, k, length, rng)
+    if walk is not None and group:
+        walk = with_group(ground, walk, wanted.k, names.next(), rng)
+    if walk is not None and count:
+        walk = with_count(ground, walk, wanted.k, rng)
+    return walk
+
+
+def with_asides(
+    ground: Ground, walk: Walk, wanted: Wanted, names: Names, rng: random.Random
+) -> Walk:
+    """Return the walk with what is wanted of it and adds no call, where that can be had."""
+    if ClauseKind.CONDITION in wanted.kinds:
+        walk = with_condition(ground, walk, names, rng) or walk
+    if ClauseKind.RESTRAINT in wanted.kinds:
+        walk = with_restraint(ground, walk, names, rng) or walk
+    if ClauseKind.DATE in wanted.kinds:
+        walk = with_date(ground, walk, rng) or walk
+    return walk

@@ -1,0 +1,186 @@
+"""What a request calls a row the second time: `that ticket`, `that sender`, while that is clear.
+
+Owns when a short form is clear. A form that would stand for two things stands for neither from then
+on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+
+from components.task.graph import Place, ToolGraph
+from components.task.known import RowKey, entity_of
+from components.task.phrases import phrases
+from components.task.spans import Pieces, flatten
+from components.task.steps import WalkStep
+
+_LONG = 24
+"""Letters from which words get a short form."""
+_PERSON = "that person"
+_ROLE = re.compile(
+    r"the (?:new )?((?:[\w-]+ ){0,2}?[\w-]+) (?:of|on|behind|for|that|in|about|pinned|by|with) "
+)
+_NAMED = re.compile(r'the ([a-z-]+) ["A-Z]')
+
+
+class ShortForms:
+    """Short forms of short walks: those that the policy which comes with the program has seen."""
+
+    def __init__(self, graph: ToolGraph, rows: Mapping[RowKey, WalkStep]) -> None:
+        """Args: graph: the tools'; rows: every row that an answer shows, and which."""
+        self._graph, self._rows = graph, rows
+        self._short: dict[Hashable, Pieces] = {}
+        self._whole: dict[Hashable, Pieces] = {}
+
+    def get(self, key: Hashable) -> Pieces | None:
+        """Return the words for what was named before, or None at the first mention.
+
+        Args:
+            key: a row, or what a value means and the value.
+        """
+        return self._short.get(key)
+
+    def keep(self, key: Hashable, words: Pieces) -> None:
+        """Remember what something was called, for the next mention."""
+        plain = flatten(words)[0]
+        self._whole[key] = [plain]
+        self._short[key] = self._made(key, plain)
+
+    def name_person(self, key: Hashable = None) -> None:
+        """Note that somebody is named by what a person would call them."""
+
+    def _made(self, key: Hashable, plain: str) -> Pieces:
+        if len(plain) <= _LONG or not plain.startswith("the "):
+            return [plain]
+        if isinstance(key, RowKey) and self._is_only(key):
+            return [f"that {phrases().table_noun(key.service, key.table)}"]
+        role = re.match(r"the (\w+) (?:of|on) ", plain)
+        if role is None or role[1] == "person":
+            return [plain]
+        return self._claimed(key, plain, f"that {role[1]}")
+
+    def _is_only(self, row: RowKey) -> bool:
+        return not any(other.table == row.table for other in self._rows if other != row)
+
+    def _claimed(self, key: Hashable, plain: str, form: str) -> Pieces:
+        del key
+        short: Pieces = [form]
+        for other, used in self._short.items():
+            if used == short:
+                # Two senders: neither is `that sender` from here on.
+                self._short[other] = self._whole[other]
+                return [plain]
+        return short
+
+
+class FullerShortForms(ShortForms):
+    """Short forms for longer requests, where whole names repeated are what reads worst.
+
+    `that person` and `that ticket` are given up as soon as another person or ticket is named: a
+    reader would take the last one.
+    """
+
+    def __init__(self, graph: ToolGraph, rows: Mapping[RowKey, WalkStep]) -> None:
+        super().__init__(graph, rows)
+        self._unclear: set[str] = set()
+
+    def get(self, key: Hashable) -> Pieces | None:
+        found = super().get(key)
+        if found is None:
+            # The row was named as what a value means: the customer of an invoice is an account.
+            other = next((item for item in self._short if self._is_same(item, key)), None)
+            short = None if other is None else self._short[other]
+            if other is not None and short is not None and short != self._whole[other]:
+                return short
+        return found
+
+    def keep(self, key: Hashable, words: Pieces) -> None:
+        service, table = _table_of(key)
+        self._withdraw(f"that {phrases().table_noun(service, table)}", key)
+        if self._is_person(key):
+            self.name_person(key)
+        super().keep(key, words)
+
+    def name_person(self, key: Hashable = None) -> None:
+        """Give up `that person` for whoever was called so, if somebody else is named now."""
+        self._withdraw(_PERSON, key)
+
+    def _withdraw(self, form: str, key: Hashable) -> None:
+        for other, used in list(self._short.items()):
+            if used == [form] and other != key and not self._is_same(other, key):
+                self._give_up(other, form)
+
+    def _give_up(self, other: Hashable, form: str) -> None:
+        """Call something by its whole name again, inside the names of other things too."""
+        self._unclear.add(form)
+        whole = flatten(self._whole[other])[0]
+        for names in (self._whole, self._short):
+            for key, words in names.items():
+                names[key] = [flatten(words)[0].replace(form, whole)]
+
+    def _made(self, key: Hashable, plain: str) -> Pieces:
+        if plain.startswith("whoever "):
+            return self._claimed(key, plain, _PERSON)
+        if len(plain) <= _LONG or not plain.startswith("the "):
+            return [plain]
+        service, table = _table_of(key)
+        noun = phrases().table_noun(service, table)
+        role = _NAMED.match(plain) or _ROLE.match(plain)
+        is_picked = plain.startswith("the one with ")
+        is_noun = f" {noun} " in plain and (role is None or not role[1].startswith("person"))
+        if is_picked or is_noun:
+            is_clear = all(
+                (other.service, other.table) != (service, table)
+                or other == key
+                or self._is_same(key, other)
+                for other in self._rows
+            )
+            return self._claimed(key, plain, f"that {noun}") if is_clear else [plain]
+        if role is None or role[1].split()[0] in ("person", "one"):
+            return [plain]
+        return self._claimed(key, plain, f"that {role[1]}")
+
+    def _claimed(self, key: Hashable, plain: str, form: str) -> Pieces:
+        if form in self._unclear:
+            return [plain]
+        for other, used in self._short.items():
+            if used == [form] and not self._is_same(other, key):
+                self._give_up(other, form)
+                return [plain.replace(form, flatten(self._whole[other])[0])]
+        return [form]
+
+    def _is_person(self, key: Hashable) -> bool:
+        service, table = _table_of(key)
+        fields = set(entity_of(self._graph, Place(service, table, "")).fields)
+        return "email" in fields or (not isinstance(key, RowKey) and "email" in _field_of(key))
+
+    def _is_same(self, left: Hashable, right: Hashable) -> bool:
+        """Return whether a row and a value stand for one thing."""
+        if isinstance(right, RowKey):
+            left, right = right, left
+        if not isinstance(left, RowKey) or not isinstance(right, tuple):
+            return False
+        means, value = right
+        if (means.service, means.table) != (left.service, left.table):
+            return False
+        if means.field == entity_of(self._graph, Place(left.service, left.table, "")).key:
+            return bool(value == left.row_id)
+        step = self._rows.get(left)
+        return step is not None and any(
+            (fact.row, fact.place.field, fact.value) == (left, means.field, value)
+            for fact in step.known
+        )
+
+
+def _table_of(key: Hashable) -> tuple[str, str]:
+    if isinstance(key, RowKey):
+        return key.service, key.table
+    assert isinstance(key, tuple)
+    means, _value = key
+    return means.service, means.table
+
+
+def _field_of(key: Hashable) -> str:
+    assert isinstance(key, tuple)
+    return str(key[0].field)
