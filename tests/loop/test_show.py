@@ -248,7 +248,7 @@ def test_an_interrupted_round_can_be_looked_into(
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["run=a"], ["exactly one of rollout, task, service, patch (got none)"]),
+        (["run=a"], ["exactly one of rollout, task, service, patch, graph (got none)"]),
         (["run=a", "task=t", "patch=p"], ["exactly one of", "(got task, patch)"]),
         (["run=aa", "task=t"], ["there is no run 'aa'", "the nearest is a"]),
         (["run=store", "task=t"], ["got 'store'"]),
