@@ -52,7 +52,7 @@ def draw_graph(graph: DependencyGraph) -> Markup:
         node = graph.tools[name]
         _draw_tool(drawing, name, f"{node.functional}, {node.operation}", seat, hue)
     for number, service in enumerate(services):
-        x, y = _moved(centre, middles[number], radius + _LABEL + 16)
+        x, y = _moved(centre, middles[number], radius + _LABEL + 22)
         across = math.cos(middles[number])
         anchor = "middle" if abs(across) < 0.35 else "start" if across > 0 else "end"
         drawing.text(x, y + 5, fitted(service, _MARGIN), f"ink strong s{number}", anchor)

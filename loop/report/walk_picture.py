@@ -135,7 +135,7 @@ def _draw_box(drawing: Drawing, box: _Box, width: float) -> None:
     drawing.rect(x, box.y, wide, box.height, "call write" if box.is_write else "call", 5)
     label = box.title if box.lane < 0 else f"{box.name} {box.title}"
     drawing.text(x + 8, box.y + 17, fitted(label, wide - 26), "ink strong")
-    room = (wide - 16) * 1.38  # the letters are smaller than a title's
+    room = (wide - 16) * 1.27  # the letters are smaller than a title's
     for number, line in enumerate(box.lines):
         y = box.y + _HEAD + _LINE * number + 11
         drawing.text(x + 8, y, fitted(line, room), "soft small")

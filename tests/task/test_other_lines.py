@@ -50,6 +50,7 @@ def test_every_wrong_line_ends_otherwise_and_is_failed() -> None:
     assert {"forgotten", "dropped_last", "written_twice", "twin_row", "twin_row_too"} <= set(found)
     assert {"extra_write", "wrong_referent", "other_service"} <= set(found)
     assert {"sibling_field", "misspelt_answer", "wrong_order"} <= set(found)
+    assert {"forbidden_call", "miscount"} <= set(found)
     assert sum(found.values()) >= 80
 
 
