@@ -24,7 +24,7 @@ MODEL = (
 )  # fmt: skip
 """For a model of random weights."""
 SMALLER = {
-    "bench": ("scale=smoke", "compute=local"),
+    "bench": ("scale=smoke",),
     "synthesize": (),
     "compose": ("task.count=2", "compute=local"),
     "certify": ("compute=local",),
