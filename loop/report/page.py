@@ -125,6 +125,26 @@ def render_round(
     )
 
 
+def render_picture(
+    title: str,
+    texts: Sequence[str],
+    picture: Markup,
+    rules: Markup,
+    tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]],
+) -> str:
+    """Return a page of one picture.
+
+    Args:
+        title: its heading.
+        texts: paragraphs above the picture.
+        picture: SVG.
+        rules: style rules of its own.
+        tables: heading, names of the columns and rows of each table below it.
+    """
+    template = _environment().get_template("picture.html.j2")
+    return template.render(title=title, texts=texts, picture=picture, rules=rules, tables=tables)
+
+
 def _bodies(
     environment: Environment,
     system: System,
