@@ -15,15 +15,10 @@ from dataclasses import dataclass
 from attribution.checks import defect_checks, tally, task_places
 from attribution.harm import harm_checks
 from attribution.interventions.gold import same_outcome
-from attribution.interventions.runs import (
-    arm_of,
-    first_difference,
-    play_on,
-    replay,
-    texts_of,
-)
+from attribution.interventions.runs import arm_of, play_on
 from attribution.ownership import unreferenced_paths
-from attribution.records import AcceptanceCheck, AcceptanceRecord
+from attribution.records import AcceptanceCheck, AcceptanceRecord, Regression
+from attribution.regressions import come_out, one_a_task, pin, regression_check
 from attribution.swap import swap
 from components.artifacts import component_versions
 from components.errors import BoundaryError, SelvageError, SynthesisError, boundary
@@ -43,24 +38,34 @@ class Example:
     scored: ScoredTrajectory
 
 
-def decide(system: System, patch: Patch, examples: Sequence[Example]) -> AcceptanceRecord:
+def decide(
+    system: System,
+    patch: Patch,
+    examples: Sequence[Example],
+    pinned: Sequence[Regression] = (),
+) -> AcceptanceRecord:
     """Return whether a patch is kept, with every check.
 
     Args:
         system: the system as it is.
         patch: the proposed change.
         examples: rollouts of the failure mode, in which this defect alone made the difference.
+        pinned: entries of the regression set; those that hold must be kept.
     """
     versions = component_versions(system)
     try:
         with boundary(SynthesisError, f"try patch {patch.patch_id}"):
-            return _decided(system, patch, examples, versions)
+            return _decided(system, patch, examples, pinned, versions)
     except BoundaryError as error:  # what cannot be tried is not kept, and ends no round
         return _record(patch, {}, versions, versions, f"it cannot be decided: {error}")
 
 
 def _decided(
-    system: System, patch: Patch, examples: Sequence[Example], versions: FrozenDict[str, str]
+    system: System,
+    patch: Patch,
+    examples: Sequence[Example],
+    pinned: Sequence[Regression],
+    versions: FrozenDict[str, str],
 ) -> AcceptanceRecord:
     try:
         after = swap(system, patch)
@@ -84,10 +89,11 @@ def _decided(
     checks = defect_checks(system, after, patch.component, tasks)
     rollouts = [item.trajectory for item in examples if item.trajectory.task_id in tasks]
     checks |= harm_checks(system, after, patch, tasks, rollouts)
-    checks["examples"] = _examples(system, after, examples)
+    checks["examples"], entries = _examples(system, after, patch, examples)
     renewed: dict[str, Certificate] = {}
     if all(check.holds for check in checks.values()):
-        checks["certificates"], renewed = _renewed(system, after, patch, tasks)
+        checks["regressions"] = regression_check(system, after, tasks, pinned)
+        checks["certificates"], renewed = renewed_certificates(system, after, patch, tasks)
     reason = _refusal(patch, checks)
     if reason:
         return _record(patch, checks, versions, versions, reason)
@@ -99,6 +105,7 @@ def _decided(
         versions_before=versions,
         versions_after=component_versions(after),
         certificates=FrozenDict(renewed),
+        regressions=entries,
     )
 
 
@@ -184,13 +191,17 @@ def _unbuildable(system: System, tasks: Iterable[str]) -> str:
     return ""
 
 
-def _examples(before: System, after: System, examples: Sequence[Example]) -> AcceptanceCheck:
+def _examples(
+    before: System, after: System, patch: Patch, examples: Sequence[Example]
+) -> tuple[AcceptanceCheck, tuple[Regression, ...]]:
     """Rollouts that are decided rightly now: a false pass fails, a failure can still be won from
     where the patched system first answers otherwise.
 
     A failure that could have been won from there as things were is no success of the patch.
+    Returned with the entries of the regression set that come of those which come out right.
     """
     cases = []
+    entries = []
     old = 0
     for example in examples:
         trajectory = example.trajectory
@@ -201,18 +212,15 @@ def _examples(before: System, after: System, examples: Sequence[Example]) -> Acc
         except SelvageError:
             cases.append((trajectory.rollout_id, False))
             continue
-        texts = texts_of(trajectory)
-        again = replay(arm, texts, trajectory.seed)
-        if example.scored.passed:
-            cases.append((trajectory.rollout_id, again.passed is False))
-            continue
-        differs = first_difference(trajectory, again.trajectory)
-        point = len(texts) if differs is None else min(differs + 1, len(texts))
-        is_won = play_on(arm, texts[:point], trajectory.seed).passed is True
-        old += is_won and _was_won(before, trajectory, texts[:point])
-        cases.append((trajectory.rollout_id, is_won))
+        passes = not example.scored.passed
+        texts, is_right = come_out(arm, trajectory, passes=passes)
+        old += passes and is_right and _was_won(before, trajectory, texts)
+        cases.append((trajectory.rollout_id, is_right))
+        if is_right:
+            entries.append(pin(after, patch.patch_id, trajectory, texts, passes=passes))
     held, total, first = tally(cases)
-    return AcceptanceCheck(before=old, after=held, total=total, holds=True, detail=first)
+    check = AcceptanceCheck(before=old, after=held, total=total, holds=True, detail=first)
+    return check, one_a_task(entries)
 
 
 def _was_won(system: System, trajectory: Trajectory, texts: Sequence[str]) -> bool:
@@ -231,7 +239,9 @@ def _refusal(patch: Patch, checks: dict[str, AcceptanceCheck]) -> str:
                 f"{name}: {check.after} of {check.total} hold, {check.before} did ({check.detail})"
             )
     gains = {
-        name for name, check in checks.items() if check.after > check.before and name != "examples"
+        name
+        for name, check in checks.items()
+        if check.after > check.before and name not in ("examples", "regressions")
     }
     examples = checks["examples"]
     if examples.total and not examples.after and not gains:
@@ -245,7 +255,7 @@ def _refusal(patch: Patch, checks: dict[str, AcceptanceCheck]) -> str:
     return ""
 
 
-def _renewed(
+def renewed_certificates(
     before: System, after: System, patch: Patch, tasks: Sequence[str]
 ) -> tuple[AcceptanceCheck, dict[str, Certificate]]:
     """Probe again the tasks whose certificates name what the patch changed.

@@ -24,7 +24,7 @@ from attribution.broken import broken_boundary
 from attribution.evidence import evidence
 from attribution.interventions.gold import replay_gold
 from attribution.interventions.promises import check_step, promised_reactions, run_steps
-from attribution.interventions.reading import misread_turns
+from attribution.interventions.reading import misread_turns, misshown_answers
 from attribution.interventions.runs import (
     Arm,
     Run,
@@ -125,7 +125,11 @@ def _open_case(system: System, trajectory: Trajectory, scored: ScoredTrajectory)
     known = {suspect.place for suspect in repaired.suspects}
     extra = tuple(
         item
-        for item in (*_broken_calls(arm, trajectory), *misread_turns(arm, trajectory))
+        for item in (
+            *_broken_calls(arm, trajectory),
+            *misread_turns(arm, trajectory),
+            *misshown_answers(arm, trajectory),
+        )
         if item.place not in known
     )
     if extra:

@@ -19,6 +19,13 @@ class AttributionConfig(Config):
     accept: Literal["auto", "review"]
     """What becomes of a patch that passes every gate. auto: it is kept; review: it waits for the
     verb accept or reject, and the round goes on without it."""
+    max_patches: int | None = Field(ge=1)
+    """Candidate patches tried in a round, at most; null: as many as there are. A number and not a
+    time, so that a round comes out the same on any machine."""
+    guard_margin: float = Field(gt=0, lt=1)
+    """Fall of the pass rate, from 0 to 1, that the pairs before and after a patch must rule out."""
+    guard_alpha: float = Field(gt=0, lt=1)
+    """Chance that the guard takes a harmless patch of a round back, over all of them."""
 
 
 class NoFaults(Config):

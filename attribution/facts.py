@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from attribution.interventions.promises import check_step, promised_reactions, run_steps
-from attribution.interventions.reading import is_read
+from attribution.interventions.reading import is_read, is_shown_whole
 from attribution.interventions.runs import Arm, arm_of
 from attribution.kept import kept
 from attribution.records import Evidence, EvidenceKind, Party
 from attribution.review import review_task
-from components.errors import SynthesisError
+from components.errors import HarnessError, SynthesisError
 from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict
 from components.records.system import System
@@ -36,12 +36,22 @@ def still_holds(system: System, fact: Evidence) -> bool:
         return True
     if fact.kind is EvidenceKind.PARSER:
         return not is_read(arm, str(fact.data["text"]), int(fact.data["turn"]))
+    if fact.kind is EvidenceKind.RENDERING and "envelope" in fact.data:
+        return not _is_shown(system, fact)
     if "calls" in fact.data:
         return _breaks_again(arm, fact)
     if fact.kind is EvidenceKind.BUDGET and "needed" in fact.data:
         limit = getattr(system.harness.limits, str(fact.data["setting"]))
         return bool(limit < fact.data["needed"])
     return False
+
+
+def _is_shown(system: System, fact: Evidence) -> bool:
+    name, call_id = str(fact.data["name"]), str(fact.data["call_id"])
+    try:
+        return is_shown_whole(system.harness, name, call_id, fact.data["envelope"])
+    except HarnessError:
+        return False
 
 
 def _breaks_again(arm: Arm, fact: Evidence) -> bool:

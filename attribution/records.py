@@ -155,6 +155,26 @@ class AcceptanceCheck(Record):
     """The first case that stands in the way."""
 
 
+class Regression(Record):
+    """A run that an accepted patch decided rightly, pinned: later patches must keep it."""
+
+    schema_version: int = Field(default=1, ge=1, le=1)
+    entry_id: str
+    """Short hash of patch, rollout, seed and expectation."""
+    patch_id: str
+    """Patch that brought it."""
+    task_id: str
+    rollout_id: str
+    seed: int
+    texts: tuple[str, ...]
+    """What the policy says again, turn by turn."""
+    passes: bool
+    """What is expected. True: the oracle goes on after the texts, and passes; False: the texts
+    alone, a success that was none, fail."""
+    versions: FrozenDict[str, str]
+    """Component -> version of the system in which it came out so."""
+
+
 class AcceptanceRecord(Record):
     """What became of a patch, accepted or rolled back."""
 
@@ -171,3 +191,39 @@ class AcceptanceRecord(Record):
     """New certificates of the tasks that the patch touches, made by probing again; apart from
     the patch.
     """
+    regressions: tuple[Regression, ...] = ()
+    """Examples that came out right, which later patches must keep."""
+
+
+class GuardVerdict(StrEnum):
+    """What pairs of outcomes say of a patch."""
+
+    KEPT = "kept"
+    """Shown to cost less than the margin."""
+    HARMFUL = "harmful"
+    """Shown to cost passes, and not shown to cost less than the margin."""
+    TOO_FEW = "too_few"
+    """The pairs show neither; the patch stands."""
+
+
+class Guard(Record):
+    """Outcomes of the tasks that a patch can touch, before and after, in pairs."""
+
+    patch_id: str
+    """`all`: every patch of the round together."""
+    pairs: int = Field(ge=0)
+    lost: int = Field(ge=0)
+    """Pairs that passed before and fail after."""
+    won: int = Field(ge=0)
+    """Pairs that failed before and pass after."""
+    p: float = Field(ge=0, le=1)
+    """Of no harm: the smaller, the surer is harm."""
+    margin_p: float = Field(ge=0, le=1)
+    """Of a fall by the margin or more: the smaller, the surer is it that the patch may stay."""
+    margin: float
+    """Fall of the pass rate that is let pass, from 0 to 1."""
+    alpha: float
+    """What either p must not exceed to count: the configured alpha, divided."""
+    power: float = Field(ge=0, le=1)
+    """Chance that so many pairs show harm where the pass rate falls by exactly the margin."""
+    verdict: GuardVerdict

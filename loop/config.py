@@ -44,7 +44,7 @@ def _check_run_name(name: str) -> str:
 RunName = Annotated[str, BeforeValidator(_number_as_text), AfterValidator(_check_run_name)]
 TextId = Annotated[str, BeforeValidator(_number_as_text), Field(min_length=1)]
 Scale = Literal["smoke", "small", "full"]
-SUBJECTS = ("rollout", "task", "service", "patch")
+SUBJECTS = ("rollout", "task", "service", "patch", "graph")
 """What `show` can show."""
 
 
@@ -151,11 +151,14 @@ def sizes_of(config: RunConfig) -> Sizes:
 class BenchConfig(Config):
     """Keys of `bench`."""
 
-    benchmark: Literal["attribution", "world", "specs", "fidelity"]
+    benchmark: Literal["attribution", "world", "specs", "fidelity", "tasks"]
     """Which benchmark; the word after `bench`."""
     path: PathText | None
     """specs: JSONL of many servers (or a saved listing) that is compiled; fidelity: YAML or JSON of
     disposable servers; null where not asked."""
+    tasks: PathText | None
+    """tasks: folder of a task set, as `compose` writes it; null: a set is composed, of a size that
+    `scale` says."""
     labels: PathText | None
     """specs: JSONL of labelled tools (server, name, label) to hold readings against; null: none."""
     faults: BenchFaultsConfig
@@ -168,7 +171,7 @@ class BenchConfig(Config):
     runs_dir: PathText = Field(min_length=1)
     """specs: folder whose store keeps what was compiled."""
     compute: ComputeConfig
-    """specs and attribution: who works."""
+    """specs, attribution and tasks: who works."""
     scale: Scale
     """How long it measures: smoke for seconds, small for a minute, full for a good figure; of
     fidelity, how many sequences are generated where none are given."""
@@ -250,7 +253,7 @@ class DoctorConfig(Config):
 
 
 class ShowConfig(Config):
-    """Keys of `show`; exactly one of rollout, task, service and patch is given."""
+    """Keys of `show`; exactly one of rollout, task, service, patch and graph is given."""
 
     rollout: TextId | None
     """Rollout to show turn by turn."""
@@ -261,6 +264,14 @@ class ShowConfig(Config):
     """Service to show: its tools and reactions; with a slash, a folder that synthesize wrote."""
     patch: TextId | None
     """Patch to show: what it changes, its replays, what became of it."""
+    graph: PathText | None
+    """Folder of a set that compose wrote, whose dependency graph is shown: what joins its tools."""
+    start: TextId | None = Field(alias="from")
+    """graph: `service.tool` whose edges out are shown, or where a chain begins; null: none."""
+    to: TextId | None
+    """graph: `service.tool` whose edges in are shown, or where a chain ends; null: none."""
+    out: PathText | None
+    """graph, and task of a set: file that a picture is written to, as HTML; null: none."""
     run: RunName
     """Name of the run."""
     runs_dir: PathText = Field(min_length=1)
@@ -277,6 +288,14 @@ class ShowConfig(Config):
             raise ValueError(
                 f"show needs exactly one of {', '.join(SUBJECTS)} (got {', '.join(given) or 'none'}"
                 f"); write python -m loop show {given[0] if given else 'task'}=ID"
+            )
+        if self.graph is None and (self.start is not None or self.to is not None):
+            key = "to" if self.start is None else "from"
+            raise ValueError(f"{key} is for graph=FOLDER (got {given[0]}); drop {key}")
+        has_picture = self.graph is not None or (self.task is not None and "/" in self.task)
+        if self.out is not None and not has_picture:
+            raise ValueError(
+                f"out is for graph=FOLDER and task=FOLDER/ID (got {given[0]}); drop out"
             )
         return self
 
@@ -443,7 +462,14 @@ def as_round(config: EvaluateConfig) -> RunConfig:
         evaluator=config.evaluator,
         policy=config.policy,
         rollout=config.rollout.model_copy(update={"group_size": group_size or 1}),
-        attribution=AttributionConfig(audit_share=0.0, patches_per_mode=1, accept="auto"),
+        attribution=AttributionConfig(
+            audit_share=0.0,
+            patches_per_mode=1,
+            accept="auto",
+            max_patches=None,
+            guard_margin=0.1,
+            guard_alpha=0.05,
+        ),
         faults=NoFaults(kind="none"),
         train=NoTraining(kind="none"),
         compute=config.compute,

@@ -41,7 +41,7 @@ def keys_of(model: type[Config], prefix: str = "", choice: str = "") -> list[Key
     """Return every dotted key of a model in order, groups with the keys of all their choices."""
     keys: list[Key] = []
     for field_name, field in model.model_fields.items():
-        name = prefix + field_name
+        name = prefix + (field.alias or field_name)
         members = _models_in(field.annotation)
         kinds = tuple(_kind_of(member) for member in members) if len(members) > 1 else ()
         if not (field_name == "kind" and choice):

@@ -15,6 +15,7 @@ from components.records.frozen import content_hash
 from components.records.patch import Patch
 from loop.decided import Decided, Fate, decisions_of, is_removal
 from loop.grow import reviewed_in
+from loop.guard_records import Rollback, taken_back
 from loop.ledger import RoundFolder
 from loop.ledger_files import damaged, read_object
 from loop.seed_round import PLANTED
@@ -82,14 +83,24 @@ def read_planted(folder: RoundFolder) -> tuple[Patch, ...]:
     return tuple(Patch.model_validate(fault) for fault in body["faults"])
 
 
-def earlier_blame(folder: RoundFolder, number: int) -> tuple[RoundBlame, ...]:
-    """Return what the rounds before `number` blamed and did, from the first on."""
+def earlier_blame(
+    folder: RoundFolder, number: int, rollbacks: tuple[Rollback, ...]
+) -> tuple[RoundBlame, ...]:
+    """Return what the rounds before `number` blamed and did, from the first on.
+
+    Args:
+        folder: of the round.
+        number: the round.
+        rollbacks: of all rounds so far; a patch that was taken back has mended nothing.
+    """
     found = []
     for earlier in range(1, number):
         modes = folder.earlier_result(earlier, "attribute")["modes"]
         reviewed = reviewed_in(folder.earlier_result(earlier, "grow"))
         with UnitLog(folder.earlier_path(earlier) / "units.sqlite") as units:
             decisions = (*(review.decided for review in reviewed), *decisions_of(units))
+        gone = taken_back(rollbacks, earlier)
+        decisions = tuple(item for item in decisions if item.patch.patch_id not in gone)
         found.append(
             RoundBlame(
                 number=earlier,

@@ -7,7 +7,7 @@ again once others have been repaired; taking a tool or a task out of service com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from attribution.accept import accepted_system
 from attribution.patchers.propose import propose
@@ -61,8 +61,10 @@ def tried_patches(
     decide_patch: DecidePatch,
     most: int,
     removals: bool,
-) -> list[Decided]:
+) -> Iterator[Decided]:
     """Propose patches for one mode and decide them in turn, until one is accepted.
+
+    Each is tried only when it is asked for.
 
     Args:
         system: the system as it is.
@@ -72,15 +74,13 @@ def tried_patches(
         most: patches that are proposed, at most.
         removals: whether patches are wanted that take something out of service, or the others.
     """
-    decisions = []
     for patch in propose(system, mode, evidence, most):
         if is_removal(patch) is not removals:
             continue
         acceptance = decide_patch(system, patch)
-        decisions.append(Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance))
+        yield Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance)
         if acceptance.accepted:
             break
-    return decisions
 
 
 def system_after(system: System, decisions: Sequence[Decided]) -> System:

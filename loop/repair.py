@@ -11,11 +11,13 @@ change that was rejected is not held again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from attribution.accept import Example, decide
-from attribution.records import AcceptanceRecord, FailureMode, Party
+from attribution.records import AcceptanceRecord, FailureMode, Party, Regression
 from components.artifacts import component_versions
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash
@@ -24,6 +26,7 @@ from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext
 from loop.decided import STAGE, Decided, decisions_of
+from loop.guard_records import live_entries, taken_back_changes
 from loop.mending import mend_all, tried_patches
 from loop.reviews import change_key, rejected_changes
 from loop.rollouts import Rolled
@@ -41,8 +44,12 @@ def repair(context: RoundContext, system: System, rolled: Rolled, blamed: Blamed
     """Try to mend every failure mode that blames a component."""
     modes = [mode for mode in blamed.modes if mode.party is not Party.POLICY]
     is_reviewed = context.config.attribution.accept == "review"
-    rejected = rejected_changes(context.folder.path.parent, context.number)
-    work = _Work(context, rolled, blamed, tuple(modes), is_reviewed, rejected)
+    refused = {
+        **taken_back_changes(context.folder, context.number),
+        **rejected_changes(context.folder.path.parent, context.number),
+    }
+    pinned = live_entries(context.folder, context.number)
+    work = _Work(context, rolled, blamed, tuple(modes), is_reviewed, refused, pinned)
 
     def compute() -> dict[str, Any]:
         current = work.run(system)
@@ -63,8 +70,10 @@ class _Work:
     modes: tuple[FailureMode, ...]
     is_reviewed: bool
     """Whether what passes every gate waits for a person."""
-    rejected: dict[str, str]
-    """Changes that a person rejected, by `change_key`, with the reason."""
+    refused: dict[str, str]
+    """Changes that a person rejected or the guard took back, by `change_key`, with the reason."""
+    pinned: tuple[Regression, ...]
+    """Entries of the regression set when the round began."""
 
     def run(self, system: System) -> System:
         """Mend what can be mended; what is recorded is not tried again."""
@@ -80,11 +89,24 @@ class _Work:
     def _decide(self, key: str, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
         units = self.context.folder.units
         if key not in units.keys(STAGE):
-            decisions = self._try(system, mode, removals)
+            # Keys come in one order, so that what is recorded is what came before.
+            before = decisions_of(units)
+            most = self.context.config.attribution.max_patches
+            if most is not None and len(before) >= most:
+                return []
+            left = None if most is None else most - len(before)
+            decisions = self._try(system, mode, removals, before, left)
             units.put(STAGE, key, [to_json(item) for item in decisions])
         return units.record_lists(STAGE, Decided, key)[key]
 
-    def _try(self, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
+    def _try(
+        self,
+        system: System,
+        mode: FailureMode,
+        removals: bool,
+        before: Sequence[Decided],
+        left: int | None,
+    ) -> list[Decided]:
         found = self.blamed.attributions.values()
         evidence = tuple(item for attribution in found for item in attribution.evidence)
         examples = tuple(
@@ -92,26 +114,28 @@ class _Work:
             for key in mode.rollouts
         )
         most = self.context.config.attribution.patches_per_mode
+        accepted = [item.acceptance for item in before if item.acceptance.accepted]
+        pinned = (*self.pinned, *(entry for it in accepted for entry in it.regressions))
 
         def decide_patch(system: System, patch: Patch) -> AcceptanceRecord:
             key = change_key(patch)
-            if key in self.rejected:
-                return _rejected(system, patch, self.rejected[key])
-            return decide(system, patch, examples)
+            if key in self.refused:
+                return _refused(system, patch, self.refused[key])
+            return decide(system, patch, examples, pinned)
 
-        tried = tried_patches(system, mode, evidence, decide_patch, most, removals)
+        tried = islice(tried_patches(system, mode, evidence, decide_patch, most, removals), left)
         return [
             item.model_copy(update={"is_held": self.is_reviewed and item.acceptance.accepted})
             for item in tried
         ]
 
 
-def _rejected(system: System, patch: Patch, reason: str) -> AcceptanceRecord:
+def _refused(system: System, patch: Patch, reason: str) -> AcceptanceRecord:
     versions = component_versions(system)
     return AcceptanceRecord(
         patch_id=patch.patch_id,
         accepted=False,
-        reason=f"a review rejected it: {reason}" if reason else "a review rejected it",
+        reason=reason,
         checks=FrozenDict(),
         versions_before=versions,
         versions_after=versions,

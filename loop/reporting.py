@@ -18,7 +18,6 @@ from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
 from loop.blame import Blamed
 from loop.context import RoundContext, live_tasks
-from loop.decided import Fate
 from loop.fault_score import (
     FaultScore,
     RoundBlame,
@@ -27,7 +26,15 @@ from loop.fault_score import (
     score_faults,
 )
 from loop.grow import reviewed_in
+from loop.guard_records import rolled_back, taken_back
+from loop.guarding import Guarded
 from loop.ledger_files import write_file
+from loop.mended_counts import (
+    guard_counts,
+    nothing_left,
+    patch_counts,
+    regression_counts,
+)
 from loop.policy.effort import Effort
 from loop.repair import Repaired
 from loop.report.page import render_round, render_seed
@@ -49,6 +56,17 @@ from loop.summary import (
 
 SUMMARY = "summary.json"
 REPORT = "report.html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passes:
+    """The rollouts of a round."""
+
+    first: Rolled
+    kept: Rolled
+    """The part of the first pass whose tasks are still live, to compare with the second."""
+    second: Rolled
+    """On the repaired system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +108,10 @@ def report_seed(context: RoundContext, seed: SeedRound) -> RoundReport:
 def report_round(
     context: RoundContext,
     system: System,
-    before: Rolled,
+    passes: Passes,
     blamed: Blamed,
     repaired: Repaired,
-    kept: Rolled,
-    after: Rolled,
+    guarded: Guarded,
     training: TrainingSummary | None,
 ) -> RoundReport:
     """Write the summary and the page of a round.
@@ -102,33 +119,35 @@ def report_round(
     Args:
         context: the open round.
         system: the system that the rollouts ran on.
-        before: the first pass.
+        passes: the rollouts.
         blamed: verdicts and failure modes of the first pass.
         repaired: the system after the accepted patches, and every decision.
-        kept: the part of the first pass whose tasks are still live, to compare with `after`.
-        after: the second pass, on the repaired system.
+        guarded: the system that the round leaves, and what the guard found.
         training: what the policy was trained on; None when nothing was trained.
     """
+    before, after = passes.first, passes.second
     grown = context.folder.stage_result("grow")
     reviewed = reviewed_in(grown)
+    rollbacks = (*rolled_back(context.folder, context.number), *guarded.record.rollbacks)
+    gone = taken_back(rollbacks, context.number)
+    decided = (*(review.decided for review in reviewed), *repaired.decisions)
     this = RoundBlame(
         number=context.number,
         modes=blamed.modes,
-        decisions=(*(review.decided for review in reviewed), *repaired.decisions),
+        decisions=tuple(item for item in decided if item.patch.patch_id not in gone),
     )
-    rounds = (*earlier_blame(context.folder, context.number), this)
+    rounds = (*earlier_blame(context.folder, context.number, rollbacks), this)
     score = score_faults(read_planted(context.folder), rounds)
-    fates = Counter(item.fate for item in repaired.decisions)
     outcomes = [item.passed for item in before.scored.values()]
     summary = RoundSummary(
-        **_common(context, system, repaired.system),
+        **_common(context, system, guarded.system),
         services=_service_counts(system, None),
         tools=_tool_counts(system),
         tasks=TaskCounts(
             drafted=int(grown["drafted"]),
             certified=len(live_tasks(system)),
             rejected=FrozenDict(grown["rejected"]),
-            retired=len(repaired.system.retired),
+            retired=len(guarded.system.retired),
         ),
         rollouts=RolloutCounts(
             total=len(outcomes),
@@ -138,24 +157,29 @@ def report_round(
         ),
         verdicts=_verdict_counts(blamed),
         faults=score.counts,
-        patches=PatchCounts(
-            proposed=len(repaired.decisions),
-            accepted=fates[Fate.KEPT],
-            rolled_back=fates[Fate.ROLLED_BACK],
-            held=tuple(
-                item.patch.patch_id for item in repaired.decisions if item.fate is Fate.HELD
-            ),
-            reviewed=tuple(review.decided.patch.patch_id for review in reviewed),
-        ),
+        patches=patch_counts(context, blamed, repaired, guarded.record),
+        guard=guard_counts(guarded.record),
+        regressions=regression_counts(guarded.record),
+        nothing_left=nothing_left(context, before, blamed, guarded.record),
         reeval=Reevaluation(
-            before=pass_rate([item.passed for item in kept.scored.values()]),
+            before=pass_rate([item.passed for item in passes.kept.scored.values()]),
             after=pass_rate([item.passed for item in after.scored.values()]),
         ),
         sampled_tokens=_sampled_tokens(before),
         efforts=FrozenDict(_efforts(context)),
         training=training,
     )
-    page = render_round(summary, system, before, blamed, repaired, after, score, reviewed=reviewed)
+    page = render_round(
+        summary,
+        system,
+        before,
+        blamed,
+        repaired,
+        after,
+        score,
+        reviewed=reviewed,
+        guarded=guarded.record,
+    )
     _write(context, summary, page)
     return RoundReport(summary, score)
 

@@ -15,6 +15,7 @@ from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.config import ReviewConfig
 from loop.decided import Decided, decisions_of
+from loop.guard_records import live_entries
 from loop.ledger import Ledger, RoundFolder, load_system
 from loop.looking import nearest_names, round_of
 from loop.reviews import (
@@ -126,7 +127,10 @@ def _gated(ledger: Ledger, last: int, waiting: Waiting) -> Decided:
             f"{_before(ledger, last, waiting)}"
         )
     with ledger.read_round(waiting.round) as folder:
-        acceptance = decide(system, patch, _examples(folder, waiting.decided))
+        examples = _examples(folder, waiting.decided)
+    with ledger.read_round(last) as folder:
+        pinned = live_entries(folder, last + 1)
+    acceptance = decide(system, patch, examples, pinned)
     if not acceptance.accepted:
         raise ConfigError(
             f"patch '{patch.patch_id}' does not pass its gates on the system as it is now "

@@ -121,7 +121,9 @@ def review_of(run_folder: Path, patch_id: str) -> Review | None:
 def rejected_changes(run_folder: Path, number: int) -> dict[str, str]:
     """Return the changes that were rejected before a round, by `change_key`, with the reason."""
     return {
-        change_key(review.decided.patch): review.reason
+        change_key(review.decided.patch): (
+            f"a review rejected it: {review.reason}" if review.reason else "a review rejected it"
+        )
         for review in read_reviews(run_folder)
         if review.round < number and review.judgement is Judgement.REJECTED
     }

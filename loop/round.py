@@ -6,6 +6,7 @@
     attribute  every failure and the audited successes -> evidence -> verdict
     repair     failure modes -> candidate patches -> kept or rolled back by replay
     reeval     the same tasks and seeds on the repaired system
+    guard      outcomes in pairs, before and after -> a harmful patch is taken back
     train      the policy learns from what passed; the next round plays with what it became
     report     summary, page
     track      the same, and the data, to W&B; only once the round is finished
@@ -25,9 +26,10 @@ from loop.config import RunConfig
 from loop.console import Console
 from loop.context import RoundContext, live_tasks
 from loop.grow import grow, warn_of_keys_without_effect
+from loop.guarding import guard
 from loop.ledger import Ledger, RoundFolder, load_system
 from loop.repair import repair
-from loop.reporting import REPORT, SUMMARY, report_round, report_seed
+from loop.reporting import REPORT, SUMMARY, Passes, report_round, report_seed
 from loop.rollouts import roll_out
 from loop.seed_round import build_seed
 from loop.services import check_settings
@@ -102,9 +104,11 @@ def _run_round(
             is_same = component_versions(repaired.system) == component_versions(system)
             again = "rollout" if is_same else None
             after = roll_out(context, "reeval", repaired.system, same_as=again)
-            trained = train_policy(context, repaired.system, after)
+            guarded = guard(context, system, before, blamed, repaired, after)
+            trained = train_policy(context, guarded.system, guarded.learned_from(after))
             kept = before.only(live_tasks(repaired.system))
-            report = report_round(context, system, before, blamed, repaired, kept, after, trained)
+            passes = Passes(first=before, kept=kept, second=after)
+            report = report_round(context, system, passes, blamed, repaired, guarded, trained)
             folder.finish()
             track(context, report, system, before, blamed, repaired, after)
         return RoundResult(number, folder.path, was_finished)

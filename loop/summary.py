@@ -94,6 +94,35 @@ class PatchCounts(Record):
     """Patches that pass every gate and wait for a person."""
     reviewed: tuple[str, ...] = ()
     """Patches of earlier rounds that a person accepted, and that this round began with."""
+    taken_back: tuple[str, ...] = ()
+    """Patches of this round or the one before that the guard took back in this round."""
+    left_harmful: tuple[str, ...] = ()
+    """Patches that the guard finds harmful, and that a later one stands on."""
+    is_spent: bool = False
+    """Whether `attribution.max_patches` ended the search for repairs."""
+    open_modes: int = 0
+    """Failure modes of components that no accepted or held patch mends."""
+
+
+class GuardCounts(Record):
+    """Accepted patches by what pairs of outcomes say of them; both looks of the round."""
+
+    kept: int = 0
+    harmful: int = 0
+    too_few: int = 0
+    is_whole_harmful: bool = False
+    """Whether the patches of the round together cost passes: then all were taken back."""
+
+
+class RegressionCounts(Record):
+    """Entries of the regression set."""
+
+    live: int = 0
+    """That bind from here on."""
+    pinned: int = 0
+    """Brought by this round's patches."""
+    retired: int = 0
+    """Retired in this round."""
 
 
 class PassRate(Record):
@@ -155,6 +184,10 @@ class RoundSummary(Record):
     verdicts: VerdictCounts
     faults: FaultCounts
     patches: PatchCounts
+    guard: GuardCounts = GuardCounts()
+    regressions: RegressionCounts = RegressionCounts()
+    nothing_left: str = ""
+    """Why there is nothing left to mend, in words; empty: there is, or it is not known."""
     reeval: Reevaluation | None
     """None for round 0, which rolls nothing out."""
     sampled_tokens: int | None = None

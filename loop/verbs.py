@@ -51,10 +51,10 @@ VERBS = (
     ),
     Verb(
         name="bench",
-        summary="measure a part against its bar: bench attribution, world, specs or fidelity",
+        summary="measure a part against its bar: bench attribution, world, specs, fidelity, tasks",
         config="BenchConfig",
         subject_key="benchmark",
-        subjects=("world", "attribution", "specs", "fidelity"),
+        subjects=("world", "attribution", "specs", "fidelity", "tasks"),
     ),
     Verb(
         name="attribute",
@@ -94,7 +94,7 @@ VERBS = (
     ),
     Verb(
         name="show",
-        summary="one rollout, task, service or patch of a round, in full",
+        summary="one rollout, task, service or patch of a round, in full; what joins a set's tools",
         config="ShowConfig",
     ),
     Verb(

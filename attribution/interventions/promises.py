@@ -53,9 +53,7 @@ def run_steps(
     return state, tuple(steps)
 
 
-def promised_reactions(
-    world: World, contract: WorldContract
-) -> dict[str, CompiledReaction] | None:
+def promised_reactions(world: World, contract: WorldContract) -> dict[str, CompiledReaction] | None:
     """Return the contract's reactions, compiled for this world; worlds of the same services
     share them.
 

@@ -7,7 +7,7 @@ answers as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -17,22 +17,25 @@ from attribution.interventions.runs import Arm
 from attribution.records import Evidence, EvidenceKind, Party
 from components.errors import HarnessError
 from components.harness.formats import READERS
-from components.harness.paging import observation_body, page_text
+from components.harness.paging import error_envelope, observation_body, page_text, read_page
 from components.harness.parsing import parse_turn
 from components.harness.rendering import (
     render_feedback,
     render_observation,
     render_system,
     render_user,
+    tool_text,
 )
 from components.harness.stage import Stage, set_stage
 from components.harness.tools import FINISH, READ_MORE
+from components.records.calls import ErrorCode
 from components.records.frozen import FrozenDict, thaw
 from components.records.harness import HarnessSettings, ParserSettings
 from components.records.trajectory import ParsedCall, Trajectory
 from components.task.user import opening_of
 
 _MARK = "q7Zx0-mark"
+_REFUSAL = error_envelope(ErrorCode.NOT_FOUND, f"{_MARK} is not found")
 
 
 def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
@@ -158,19 +161,67 @@ def _problems(arm: Arm, settings: HarnessSettings) -> Iterator[tuple[str, str, d
 def _observation_problems(
     arm: Arm, settings: HarnessSettings
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Certified answers, each as if its call were that turn's first, and one refusal."""
     certificate = arm.system.reference.certificates.get(arm.task.task_id)
     calls = [] if certificate is None else [c for _, c in sorted(certificate.gold_run.items())]
-    size = settings.limits.max_observation_chars
-    for call in calls:
-        body = page_text(observation_body(call.envelope), "t00c1", 1, size)
+    answers = [(f"{call.service}__{call.tool}", call.envelope) for call in calls]
+    answers += [(name, _REFUSAL) for name, _ in answers[:1]]
+    for index, (name, envelope) in enumerate(answers):
         try:
-            text = render_observation(settings, f"{call.service}__{call.tool}", "t00c1", body)
+            is_shown = is_shown_whole(settings, name, f"t{index:02d}c1", envelope)
         except HarnessError as error:
             yield "observation", str(error), {}
             return
-        if body not in text:
-            yield "observation", f"an answer of {call.service}.{call.tool} is not shown whole", {}
+        if not is_shown:
+            yield "observation", f"an answer of {name.replace('__', '.')} is not shown whole", {}
             return
+
+
+def is_shown_whole(
+    settings: HarnessSettings, name: str, call_id: str, envelope: Mapping[str, Any]
+) -> bool:
+    """Return whether the first page of an answer is in what is shown of it, and is what a reader
+    finds there first.
+
+    Raises:
+        HarnessError: the answer cannot be rendered.
+    """
+    page = page_text(observation_body(envelope), call_id, 1, settings.limits.max_observation_chars)
+    return _says(render_observation(settings, name, call_id, page), page)
+
+
+def _says(shown: str, page: str) -> bool:
+    return page in shown and read_page(shown) == read_page(page)
+
+
+def misshown_answers(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
+    """Return the first answer of a rollout that was not shown as it was given."""
+    settings = arm.system.harness
+    size = settings.limits.max_observation_chars
+    for turn in trajectory.turns:
+        names = {call.call_id: call.name for call in turn.calls}
+        for item in turn.observations:
+            if item.call is None or item.call_id not in names:
+                continue
+            body = observation_body(item.call.envelope)
+            if _says(item.shown, page_text(body, item.call_id, 1, size)):
+                continue
+            return (
+                evidence(
+                    EvidenceKind.RENDERING,
+                    Party.HARNESS,
+                    place_of("harness", "observation"),
+                    f"turn {turn.index}: the answer of {item.call.service}.{item.call.tool} was "
+                    "not shown as it was given",
+                    task_id=trajectory.task_id,
+                    rollout_id=trajectory.rollout_id,
+                    setting="observation",
+                    name=names[item.call_id],
+                    call_id=item.call_id,
+                    envelope=thaw(item.call.envelope),
+                ),
+            )
+    return ()
 
 
 def _system_problems(
@@ -185,11 +236,14 @@ def _system_problems(
         yield "system_prompt", str(error), {}
         return
     needed = {f"{step.service}__{step.tool}" for step in task.gold.values()} | {FINISH, READ_MORE}
+    names = [tool.name for tool in tools]
     for tool in tools:
         if tool.name not in needed:
             continue
+        is_whole = tool_text(settings, tool) in text
+        said = text if is_whole else _said_of(tool.name, text, names)
         words = [tool.name, *sorted(tool.schema.get("properties") or {})]
-        missing = [word for word in words if word not in text]
+        missing = [word for word in words if word not in said]
         if missing:
             yield "system_prompt", f"{missing[0]!r} of the tool {tool.name} is not shown", {}
             return
@@ -199,3 +253,13 @@ def _system_problems(
             return
     if task.world.now not in text:
         yield "system_prompt", "the world's clock is not shown", {}
+
+
+def _said_of(name: str, text: str, names: Iterable[str]) -> str:
+    """Return what a text says of one tool: from its name to where the next tool is named."""
+    start = text.find(name)
+    if start < 0:
+        return ""
+    after = start + len(name)
+    ends = [text.find(other, after) for other in names if other != name]
+    return text[start : min((end for end in ends if end >= 0), default=len(text))]

@@ -40,7 +40,7 @@ def render_system(
             "description": tool.description,
             "signature": signature_of(tool),
             "schema": tool.schema,
-            "text": _tool_text(settings, tool),
+            "text": tool_text(settings, tool),
         }
         for tool in tools
     ]
@@ -87,7 +87,8 @@ def rendering_version(settings: HarnessSettings) -> str:
     return content_hash({name: getattr(settings, name) for name in shown})
 
 
-def _tool_text(settings: HarnessSettings, tool: ShownTool) -> str:
+def tool_text(settings: HarnessSettings, tool: ShownTool) -> str:
+    """Return what a template is given as a tool's `text`, in the style of the settings."""
     if settings.tool_style == "compact":
         return compact_of(tool)
     if settings.tool_style == "signature":

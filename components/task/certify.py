@@ -22,6 +22,7 @@ from components.records.frozen import FrozenDict, content_hash
 from components.records.rubric import Rubric, Untouched
 from components.records.system import System
 from components.records.task import Certificate, Probe, Task
+from components.task.asking import check_answer, check_names
 from components.task.clause_gates import check_clauses, forbidden_calls
 from components.task.gates import (
     check_alone,
@@ -41,7 +42,7 @@ from components.task.order import check_order
 from components.task.reasons import Reason, Rejection
 from components.task.user_gates import check_user
 
-GATES_VERSION = 5
+GATES_VERSION = 6
 """Raised when a gate changes what it admits."""
 
 
@@ -77,6 +78,8 @@ def certify(
         or check_revisit(task, graph, gold)
         or check_provenance(task, graph, gold)
         or check_reads(task, graph, gold)
+        or check_answer(task, gold)
+        or check_names(task, graph, gold)
         or check_clauses(task, graph, gold)
         or check_user(task, gold)
         or check_order(world, task, gold)

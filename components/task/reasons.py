@@ -32,6 +32,8 @@ class Reason(StrEnum):
     """A value that should need an observation can be had without it."""
     AMBIGUOUS_REFERENT = "ambiguous_referent"
     """The query for a referent does not return exactly one row."""
+    ANSWER_REFUSED = "answer_refused"
+    """The answer's schema does not allow the right answer."""
     DEMANDS = "demands"
     """A demand has no gold step, or a gold write no demand."""
     NAMES_DISTRACTOR = "names_distractor"

@@ -85,13 +85,15 @@ def mended(
     def decide_mode(key: str, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
         del key
         chosen = tuple(examples[name] for name in mode.rollouts)
-        made = tried_patches(
-            system,
-            mode,
-            evidence,
-            lambda tried, patch: decide(tried, patch, chosen),
-            rules.patches_per_mode,
-            removals,
+        made = list(
+            tried_patches(
+                system,
+                mode,
+                evidence,
+                lambda tried, patch: decide(tried, patch, chosen),
+                rules.patches_per_mode,
+                removals,
+            )
         )
         decisions.extend(made)
         return made

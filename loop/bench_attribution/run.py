@@ -61,7 +61,7 @@ class Size:
 
 
 SIZES = {
-    "smoke": Size(tasks=9, per_kind=1, group_size=3, clean_group=8, doubles=2, every=6),
+    "smoke": Size(tasks=9, per_kind=1, group_size=3, clean_group=4, doubles=1, every=15),
     "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30),
     "full": Size(tasks=48, per_kind=4, group_size=8, clean_group=48, doubles=100),
 }

@@ -60,6 +60,7 @@ def outcome(summary: RoundSummary) -> list[str]:
         else f"{before.passed} of {before.scored}; no patch was kept, so nothing was played again"
     )
     lines.append(f"passed: {told}")
+    lines += _guarded(summary)
     held = summary.patches.held
     if held:
         waits = "1 patch waits" if len(held) == 1 else f"{len(held)} patches wait"
@@ -67,4 +68,24 @@ def outcome(summary: RoundSummary) -> list[str]:
             f"{waits}: python -m loop accept run={summary.run} patch={held[0]} (or reject; show "
             f"patch=ID shows one)" + (f"; the others: {', '.join(held[1:])}" if held[1:] else "")
         )
+    return lines
+
+
+def _guarded(summary: RoundSummary) -> list[str]:
+    """Return what the guard took back, and whether anything is left to mend."""
+    patches, lines = summary.patches, []
+    if patches.taken_back:
+        why = ", since together they cost passes" if summary.guard.is_whole_harmful else ""
+        lines.append(f"taken back by the guard{why}: {', '.join(patches.taken_back)}")
+    if patches.left_harmful:
+        lines.append(
+            f"harmful, but a later patch changed the same place: {', '.join(patches.left_harmful)}"
+        )
+    if patches.is_spent:
+        lines.append(
+            f"attribution.max_patches={patches.proposed} is used up; open failure modes of "
+            f"components: {patches.open_modes}"
+        )
+    if summary.nothing_left:
+        lines.append(f"nothing left to mend: {summary.nothing_left}")
     return lines

@@ -23,10 +23,12 @@ Work = Coroutine[Any, Any, Any]
 JOBS = {
     "attribute": "loop.blame:ATTRIBUTE",
     "certify": "loop.tasks.recertify:CERTIFY",
+    "certify_faulty": "loop.bench_tasks.planting:CERTIFY_FAULTY",
     "compile": "loop.synthesis.compiled:COMPILE",
     "compose": "loop.composing:COMPOSE",
     "gold": "loop.train.gold:GOLD",
     "judge": "loop.bench_attribution.judging:JUDGE",
+    "measure": "loop.bench_tasks.measuring:MEASURE",
     "plant": "loop.bench_attribution.planting:PLANT",
     "plant_before": "loop.bench_attribution.before:PLANT_BEFORE",
     "rollout": "loop.batches:ROLLOUT",

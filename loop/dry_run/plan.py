@@ -35,7 +35,7 @@ from loop.train.stage import STAGE as TRAIN_STAGE
 from loop.train.stage import kept_before
 
 SEED_STAGES = ("services", "tasks", "faults")
-ROUND_STAGES = ("grow", "rollout", "attribute", "repair", "reeval")
+ROUND_STAGES = ("grow", "rollout", "attribute", "repair", "reeval", "guard")
 MAX_PLAYED = 8
 """Tasks that are played in memory to estimate tokens."""
 MAX_DRAFTS = 4
@@ -213,6 +213,8 @@ class _Work:
                 return rollouts, f"{rollouts} rollouts"
             case "attribute":
                 return rollouts, f"at most {rollouts} verdicts"
+            case "guard":
+                return None, "pairs of outcomes, for each accepted patch"
             case "repair":
                 return None, "failure modes, as many as are found"
             case _:

@@ -96,6 +96,33 @@ class Drawing:
         self.arrow_head(*tip, angle, "hued")
         self._add("</g>")
 
+    def curve(
+        self,
+        start: tuple[float, float],
+        bends: tuple[tuple[float, float], tuple[float, float]],
+        end: tuple[float, float],
+        hue: int,
+        kind: str,
+    ) -> None:
+        """Draw a thin curve that two points pull."""
+        (x1, y1), (x2, y2) = bends
+        self._add(
+            '<path d="M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}" '
+            'style="--hue:{}" class="{}"/>',
+            *(*start, x1, y1, x2, y2, *end, hue, kind),
+        )
+
+    def turned_text(
+        self, x: float, y: float, degrees: float, text: str, kind: str, anchor: str, hint: str
+    ) -> None:
+        """Write text turned about (x, y), its middle on the line; `hint` shows under a pointer."""
+        self._add(
+            '<text x="{0:.1f}" y="{1:.1f}" transform="rotate({2:.1f} {0:.1f} {1:.1f})" '
+            'dominant-baseline="central" text-anchor="{3}" class="{4}">{5}'
+            "<title>{6}</title></text>",
+            *(x, y, degrees, anchor, kind, text, hint),
+        )
+
     def hued_circle(self, x: float, y: float, radius: float, hue: int) -> None:
         """Draw a filled circle of a colour of its own."""
         self._add(

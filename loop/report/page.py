@@ -22,9 +22,11 @@ from markupsafe import Markup, escape
 from components.records.system import System
 from loop.blame import Blamed
 from loop.fault_score import FaultScore
+from loop.guard_records import GuardRound
 from loop.repair import Repaired
 from loop.report.changes import value_text
 from loop.report.curves import draw_curve
+from loop.report.guard_view import guard_view
 from loop.report.round_picture import draw_round, name_of, percent
 from loop.report.sections import (
     CHECKS,
@@ -81,6 +83,7 @@ def render_round(
     score: FaultScore,
     max_plain_bytes: int = MAX_PLAIN_BYTES,
     reviewed: Sequence[Review] = (),
+    guarded: GuardRound | None = None,
 ) -> str:
     """Return the page of a round.
 
@@ -94,6 +97,7 @@ def render_round(
         score: how the round did against planted faults; the page opens with it.
         max_plain_bytes: size of all rollouts' HTML above which each is compressed.
         reviewed: patches of earlier rounds that a person accepted, and that this round began with.
+        guarded: what the guard found; None: it has not looked.
     """
     environment = _environment()
     groups = rollout_views(system, before, blamed, after)
@@ -109,6 +113,7 @@ def render_round(
         wrong=wrong_modes(score),
         patches=patch_views(repaired),
         reviewed=reviewed,
+        guard=guard_view(guarded or GuardRound()),
         groups=groups,
         bodies=bodies,
         prompts=prompts_of(before),
@@ -118,6 +123,26 @@ def render_round(
         tasks=task_views(system, before, after),
         script=script,
     )
+
+
+def render_picture(
+    title: str,
+    texts: Sequence[str],
+    picture: Markup,
+    rules: Markup,
+    tables: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]],
+) -> str:
+    """Return a page of one picture.
+
+    Args:
+        title: its heading.
+        texts: paragraphs above the picture.
+        picture: SVG.
+        rules: style rules of its own.
+        tables: heading, names of the columns and rows of each table below it.
+    """
+    template = _environment().get_template("picture.html.j2")
+    return template.render(title=title, texts=texts, picture=picture, rules=rules, tables=tables)
 
 
 def _bodies(

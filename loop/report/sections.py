@@ -46,6 +46,7 @@ CHECKS = {
     "norm": "tasks that a run without slips passes with turns to spare",
     "promises": "places of the environment against which nothing speaks",
     "readings": "recorded messages that are read",
+    "regressions": "runs that earlier patches decided rightly, and that still come out so",
     "shown_tools": "tools that are shown",
     "verdicts": "runs (gold, nothing, mutants) that the rubric decides rightly",
 }

@@ -13,13 +13,14 @@ from components.errors import ConfigError
 from loop.config import SUBJECTS, ShowConfig
 from loop.looking import nearest_names, refuse_unknown, round_of
 from loop.plain_page import Page
+from loop.show.graph import show_graph
 from loop.show.patch import show_patch
 from loop.show.rollout import show_rollout
 from loop.show.seen import Seen
 from loop.show.service import show_service
 from loop.show.task import show_task, show_task_of_set
 from loop.show.viewed import of_folder, of_round
-from loop.tasks.folder import read_set
+from loop.tasks.folder import read_graph, read_set
 
 
 def look(config: ShowConfig) -> Page:
@@ -31,6 +32,9 @@ def look(config: ShowConfig) -> Page:
     """
     (subject,) = [name for name in SUBJECTS if getattr(config, name) is not None]
     name = getattr(config, subject)
+    if subject == "graph":
+        graph = read_graph(Path(name))
+        return show_graph(graph, f"set {name}", config.start, config.to)
     if subject == "service" and (os.sep in name or "/" in name):
         return show_service(of_folder(Path(name), Path(config.runs_dir)))
     if subject == "task" and (os.sep in name or "/" in name):

@@ -11,8 +11,10 @@ from attribution.records import FailureMode
 from components.records.frozen import thaw
 from components.records.patch import Component, PatchOperation
 from loop.decided import Decided, Fate, is_removal
+from loop.guard_records import STAGE, GuardRound
 from loop.plain_page import Page
 from loop.report.changes import value_text
+from loop.report.guard_view import guard_line, rollback_line
 from loop.report.sections import CHECKS
 from loop.reviews import review_of
 from loop.show.harness_diff import patch_diff
@@ -108,6 +110,11 @@ def _show_try(page: Page, seen: Seen, item: Decided, number: str) -> None:
             )
         )
     page.table(rows)
+    if acceptance.accepted:
+        _show_guard(page, seen, item.patch.patch_id)
+    if acceptance.regressions:
+        names = ", ".join(entry.entry_id for entry in acceptance.regressions)
+        page.line(f"pinned to the regression set: {names}")
     if acceptance.certificates:
         page.line(f"certified anew: {', '.join(sorted(acceptance.certificates))}")
     moved = sorted(
@@ -118,6 +125,20 @@ def _show_try(page: Page, seen: Seen, item: Decided, number: str) -> None:
     for kind in moved:
         old, new = acceptance.versions_before.get(kind, ""), acceptance.versions_after[kind]
         page.line(f"{kind}: {old[:12]} -> {new[:12]}")
+
+
+def _show_guard(page: Page, seen: Seen, patch_id: str) -> None:
+    """Say what pairs of outcomes say of a patch, and whether it was taken back."""
+    result = seen.folder.stage_result(STAGE)
+    if result is None:
+        return
+    record = GuardRound.model_validate(result["record"])
+    for item in record.guards:
+        if item.patch_id == patch_id:
+            page.line(f"guard: {guard_line(item)}")
+    for rollback in record.rollbacks:
+        if (rollback.patch_id, rollback.accepted_in) == (patch_id, seen.number):
+            page.line(f"guard: {rollback_line(rollback)}")
 
 
 def _where_it_stands(seen: Seen, patch_id: str) -> str:

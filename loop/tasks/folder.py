@@ -3,6 +3,7 @@
 settings.json   keys that decide what the set holds; written first
 drafts.db       drafts that are done, until the set is complete
 system.json     the services, harness and evaluator that the tasks were certified on
+graph.json      what joins the tools of the services
 tasks.jsonl     a line a task: {"task": ..., "rubric": ..., "certificate": ..., "split": ...}
 card.json       sources, counts, measures; written last: a folder without it is not complete
 """
@@ -20,16 +21,18 @@ from components.environment.sources.documents import first_problem
 from components.errors import ConfigError
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, canonical_json, freeze
+from components.records.graph import DependencyGraph
 from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, Task
 from components.task.compose import ComposedTask
+from components.task.dependencies import dependency_graph
 from loop.composing import with_tasks
 from loop.ledger_files import config_changes, pretty_json, read_object, write_file
 from loop.train.split import Kind
 
-SETTINGS, DRAFTS, SYSTEM, TASKS, CARD, LOCK = (
-    "settings.json", "drafts.db", "system.json", "tasks.jsonl", "card.json", ".lock",
+SETTINGS, DRAFTS, SYSTEM, GRAPH, TASKS, CARD, LOCK = (
+    "settings.json", "drafts.db", "system.json", "graph.json", "tasks.jsonl", "card.json", ".lock",
 )  # fmt: skip
 _MEND = "compose the set again in another folder"
 
@@ -77,6 +80,8 @@ def write_set(
         }
     )
     write_file(folder / SYSTEM, canonical_json(to_json(bare)), point="tasks")
+    graph = dependency_graph(system, sorted(system.environment.blueprints))
+    write_file(folder / GRAPH, canonical_json(to_json(graph)), point="tasks")
     lines = [canonical_json(line) + b"\n" for line in _lines(system, splits)]
     write_file(folder / TASKS, b"".join(lines), point="tasks")
     write_file(folder / CARD, pretty_json(card), point="tasks")
@@ -101,10 +106,7 @@ def read_set(folder: Path) -> System:
     Raises:
         ConfigError: there is no complete set, or a file of it cannot be read; the line says where.
     """
-    if not (folder / CARD).is_file():
-        begun = (folder / SETTINGS).is_file()
-        why = "is not complete; run the compose that began it again" if begun else "is no task set"
-        raise ConfigError(f"tasks: {folder} {why} (it has no {CARD})")
+    _check_complete(folder, "tasks")
     system = _validated(System, read_object(folder / SYSTEM, _MEND), folder / SYSTEM)
     added: list[ComposedTask] = []
     path = folder / TASKS
@@ -129,6 +131,27 @@ def read_set(folder: Path) -> System:
             )
         )
     return with_tasks(system, added)
+
+
+def read_graph(folder: Path) -> DependencyGraph:
+    """Return what joins the tools of a set.
+
+    Raises:
+        ConfigError: there is no complete set, or its graph cannot be read.
+    """
+    _check_complete(folder, "graph")
+    path = folder / GRAPH
+    if not path.is_file():
+        raise ConfigError(f"graph: {folder} has no {GRAPH}; {_MEND}")
+    graph: DependencyGraph = _validated(DependencyGraph, read_object(path, _MEND), path)
+    return graph
+
+
+def _check_complete(folder: Path, key: str) -> None:
+    if not (folder / CARD).is_file():
+        begun = (folder / SETTINGS).is_file()
+        why = "is not complete; run the compose that began it again" if begun else "is no task set"
+        raise ConfigError(f"{key}: {folder} {why} (it has no {CARD})")
 
 
 def _validated(model: Any, body: Any, place: object) -> Any:

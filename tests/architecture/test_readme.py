@@ -24,7 +24,7 @@ MODEL = (
 )  # fmt: skip
 """For a model of random weights."""
 SMALLER = {
-    "bench": ("scale=smoke", "compute=local"),
+    "bench": ("scale=smoke",),
     "synthesize": (),
     "compose": ("task.count=2", "compute=local"),
     "certify": ("compute=local",),
@@ -84,7 +84,7 @@ def base_url() -> Iterator[str]:
 
 def _acts(arguments: list[str]) -> bool:
     """Return whether a command lets a model act that runs here."""
-    words = ("policy.model=/", "+experiment=")
+    words = ("policy.model=/", "+experiment=learn", "+experiment=warmstart")
     is_named = any(part.startswith(words) for part in arguments)
     return arguments[0] in ("evaluate", "train") or (arguments[0] == "evolve" and is_named)
 
@@ -126,12 +126,14 @@ def test_command_of_the_readme_runs(
     verb = arguments[0]
     if verb == "compose":
         arguments = [FEW.sub("2", part) for part in arguments]
-    if verb == "certify":
+    if {"tasks=tasks", "graph=tasks"} & set(arguments) or verb == "certify":
         made = ["task.count=2", "compute=local", "out=tasks", f"runs_dir='{runs_dir}'"]
         assert main(["compose", *made]) == 0
     if "--help" not in arguments:
         arguments += [f"runs_dir='{runs_dir}'"] if verb in TAKES_RUNS else []
         acts = _acts(arguments)
+        if "+experiment=faulty" in arguments:
+            arguments.append("faults.count=3")
         small = SMALLER.get(verb, (MODEL if acts else SMALL) if verb == "evolve" else ())
         keys = {part.lstrip("+").partition("=")[0] for part in arguments}
         arguments += [part for part in small if part.partition("=")[0] not in keys]

@@ -12,7 +12,7 @@ from loop.ledger import Ledger
 from loop.summary import RoundSummary
 from tests.policy.models import needs_model
 
-SMALL = ("scale=smoke", "task.count=2", "tracking=none")
+SMALL = ("scale=smoke", "task.count=2", "harness.max_turns=4", "tracking=none")
 
 
 @needs_model

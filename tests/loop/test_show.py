@@ -24,7 +24,16 @@ def shown(runs_dir: Path, **values: Any) -> str:
     nothing = dict.fromkeys(SUBJECTS)
     before = files_of(runs_dir)
     config = ShowConfig(
-        **{**nothing, "round": None, "stage": "rollout", "runs_dir": str(runs_dir), **values}
+        **{
+            **nothing,
+            "from": None,
+            "to": None,
+            "out": None,
+            "round": None,
+            "stage": "rollout",
+            "runs_dir": str(runs_dir),
+            **values,
+        }
     )
     out = look(config).text()
     assert max(map(len, out.splitlines())) <= 100
@@ -239,7 +248,7 @@ def test_an_interrupted_round_can_be_looked_into(
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["run=a"], ["exactly one of rollout, task, service, patch (got none)"]),
+        (["run=a"], ["exactly one of rollout, task, service, patch, graph (got none)"]),
         (["run=a", "task=t", "patch=p"], ["exactly one of", "(got task, patch)"]),
         (["run=aa", "task=t"], ["there is no run 'aa'", "the nearest is a"]),
         (["run=store", "task=t"], ["got 'store'"]),
