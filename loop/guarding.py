@@ -18,7 +18,7 @@ from attribution.records import Guard, GuardVerdict, Regression
 from attribution.regressions import one_a_task, pinned_later
 from attribution.swap import body_of, swap
 from attribution.undo import undoing, undone
-from components.errors import SynthesisError
+from components.errors import BoundaryError, SynthesisError, boundary
 from components.records.base import to_json
 from components.records.patch import Patch
 from components.records.system import System
@@ -68,7 +68,7 @@ class Look:
     patches: Mapping[str, Patch]
     """In the order in which they were accepted."""
     rounds: Mapping[str, int]
-    """Patch -> round that accepted, or held, it."""
+    """Patch -> round that kept it, or that began with it after a review."""
     olds: Mapping[str, Any]
     """Patch -> its artifact as it was before it."""
     tasks: Mapping[str, frozenset[str]]
@@ -131,7 +131,7 @@ def _earlier_look(context: RoundContext, system: System, now: Rolled) -> Look | 
     olds |= _olds(past.left, accepted)
     standing = {key: patch for key, patch in patches.items() if key not in gone} | accepted
     rounds = dict.fromkeys(standing, context.number - 1)
-    rounds |= {key: item.held_in for key, item in reviewed.items()}
+    rounds |= dict.fromkeys(accepted, context.number)
     pairs = paired(past.system, past.rolled, past.attributions, now)
     return _look(context, system, standing, rounds, olds, pairs)
 
@@ -144,7 +144,7 @@ def _look(
     olds: Mapping[str, Any],
     pairs: Pairs,
 ) -> Look:
-    tasks = {key: frozenset(affected_tasks(system, patch)) for key, patch in patches.items()}
+    tasks = {key: _touched(system, patch) for key, patch in patches.items()}
     settings = context.config.attribution
     return Look(
         patches=patches,
@@ -154,6 +154,11 @@ def _look(
         guards=guard_patches(pairs.pairs, tasks, settings.guard_margin, settings.guard_alpha),
         void=pairs.void if patches else (),
     )
+
+
+def _touched(system: System, patch: Patch) -> frozenset[str]:
+    """Return the tasks whose outcomes a patch can change; what it retires has none after it."""
+    return frozenset() if patch.artifact == "retired" else frozenset(affected_tasks(system, patch))
 
 
 def _olds(system: System, patches: Mapping[str, Patch]) -> dict[str, Any]:
@@ -207,9 +212,10 @@ def _take_back(look: Look, current: System, rollbacks: list[Rollback]) -> System
         patch, why = look.patches[item.patch_id], _figures(item)
         reason = f"takes {patch.patch_id} back: {why}"
         try:
-            undo = undoing(current, patch, look.olds[item.patch_id], reason)
-            current = undone(current, undo)
-        except SynthesisError as error:
+            with boundary(SynthesisError, f"take {patch.patch_id} back"):
+                undo = undoing(current, patch, look.olds[item.patch_id], reason)
+                current = undone(current, undo)
+        except BoundaryError as error:
             stands = _rollback(look, item.patch_id, patch, Undone.STANDS, f"{why}; {error}")
             rollbacks.append(stands)
             continue
