@@ -35,7 +35,7 @@ class Rollback(Record):
 
     patch_id: str
     accepted_in: int = Field(ge=1)
-    """Round that kept it, or that held it for review."""
+    """Round that kept it, or that began with it after a review."""
     artifact: str
     change: str
     """What the patch changes, whatever its base (`change_key`)."""
@@ -67,7 +67,7 @@ class GuardRound(Record):
     empty where another policy played."""
     rollbacks: tuple[Rollback, ...] = ()
     void: tuple[str, ...] = ()
-    """Rollouts that count in no pair: they passed before, and should not have."""
+    """Rollouts of the first pass that count in no pair: they passed, and should not have."""
     left_out: tuple[str, ...] = ()
     """Tasks of harmful patches: nothing is learned from their rollouts."""
     pinned: tuple[Regression, ...] = ()

@@ -8,33 +8,31 @@ The stage is one unit, made of recorded passes alone: killed and run again, it c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from attribution.accept import affected_tasks
 from attribution.guard import Guards, guard_patches
-from attribution.records import Guard, GuardVerdict, Regression
-from attribution.regressions import one_a_task, pinned_later
+from attribution.records import Guard, GuardVerdict
 from attribution.swap import body_of, swap
 from attribution.undo import undoing, undone
-from components.errors import SynthesisError
+from components.errors import BoundaryError, SynthesisError, boundary
 from components.records.base import to_json
 from components.records.patch import Patch
 from components.records.system import System
 from loop.blame import Blamed
-from loop.context import RoundContext, live_tasks
+from loop.context import RoundContext
 from loop.decided import Fate
 from loop.guard_pairs import Pairs, paired, round_before
 from loop.guard_records import (
     STAGE,
     GuardRound,
-    Retirement,
     Rollback,
     Undone,
-    live_entries,
     taken_back,
 )
+from loop.pinning import Passed, entries_of, with_regressions
 from loop.repair import Repaired
 from loop.reviews import change_key
 from loop.rollouts import Rolled
@@ -53,14 +51,6 @@ class Guarded:
         return rolled.only(tuple(sorted(tasks - {*self.record.left_out})))
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """The first pass and its verdicts."""
-
-    before: Rolled
-    blamed: Blamed
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """Patches that came between two passes, and what the pairs say of them."""
@@ -68,7 +58,7 @@ class Look:
     patches: Mapping[str, Patch]
     """In the order in which they were accepted."""
     rounds: Mapping[str, int]
-    """Patch -> round that accepted, or held, it."""
+    """Patch -> round that kept it, or that began with it after a review."""
     olds: Mapping[str, Any]
     """Patch -> its artifact as it was before it."""
     tasks: Mapping[str, frozenset[str]]
@@ -131,7 +121,7 @@ def _earlier_look(context: RoundContext, system: System, now: Rolled) -> Look | 
     olds |= _olds(past.left, accepted)
     standing = {key: patch for key, patch in patches.items() if key not in gone} | accepted
     rounds = dict.fromkeys(standing, context.number - 1)
-    rounds |= {key: item.held_in for key, item in reviewed.items()}
+    rounds |= dict.fromkeys(accepted, context.number)
     pairs = paired(past.system, past.rolled, past.attributions, now)
     return _look(context, system, standing, rounds, olds, pairs)
 
@@ -144,7 +134,7 @@ def _look(
     olds: Mapping[str, Any],
     pairs: Pairs,
 ) -> Look:
-    tasks = {key: frozenset(affected_tasks(system, patch)) for key, patch in patches.items()}
+    tasks = {key: _touched(system, patch) for key, patch in patches.items()}
     settings = context.config.attribution
     return Look(
         patches=patches,
@@ -154,6 +144,11 @@ def _look(
         guards=guard_patches(pairs.pairs, tasks, settings.guard_margin, settings.guard_alpha),
         void=pairs.void if patches else (),
     )
+
+
+def _touched(system: System, patch: Patch) -> frozenset[str]:
+    """Return the tasks whose outcomes a patch can change; what it retires has none after it."""
+    return frozenset() if patch.artifact == "retired" else frozenset(affected_tasks(system, patch))
 
 
 def _olds(system: System, patches: Mapping[str, Patch]) -> dict[str, Any]:
@@ -197,7 +192,7 @@ def _concluded(
         void=own.void,
         left_out=tuple(sorted(left_out)),
     )
-    record = _with_regressions(context, current, _entries(current, passed, repaired), record)
+    record = with_regressions(context, current, entries_of(current, passed, repaired), record)
     return {"record": to_json(record), "system": context.keep(current)}
 
 
@@ -207,9 +202,10 @@ def _take_back(look: Look, current: System, rollbacks: list[Rollback]) -> System
         patch, why = look.patches[item.patch_id], _figures(item)
         reason = f"takes {patch.patch_id} back: {why}"
         try:
-            undo = undoing(current, patch, look.olds[item.patch_id], reason)
-            current = undone(current, undo)
-        except SynthesisError as error:
+            with boundary(SynthesisError, f"take {patch.patch_id} back"):
+                undo = undoing(current, patch, look.olds[item.patch_id], reason)
+                current = undone(current, undo)
+        except BoundaryError as error:
             stands = _rollback(look, item.patch_id, patch, Undone.STANDS, f"{why}; {error}")
             rollbacks.append(stands)
             continue
@@ -233,56 +229,4 @@ def _figures(item: Guard) -> str:
     return (
         f"{item.lost} of {item.pairs} pairs passed before and fail after, {item.won} the other way "
         f"(p {item.p:.2g}, alpha {item.alpha:.2g})"
-    )
-
-
-def _entries(system: System, passed: Passed, repaired: Repaired) -> list[Regression]:
-    """Return the entries of the kept patches: made with them, or, where another defect stood in the
-    way then, with all patches of the round.
-    """
-    modes = {mode.mode_id: mode for mode in passed.blamed.modes}
-    found: list[Regression] = []
-    for item in repaired.decisions:
-        if item.fate is not Fate.KEPT:
-            continue
-        made = item.acceptance.regressions
-        there = {entry.task_id for entry in made}
-        names = modes[item.mode_id].rollouts if item.mode_id in modes else ()
-        later = [
-            pinned_later(
-                system,
-                item.patch.patch_id,
-                passed.before.trajectories[name],
-                passes=not passed.before.scored[name].passed,
-            )
-            for name in names
-            if passed.before.trajectories[name].task_id not in there
-        ]
-        found += [*made, *one_a_task(entry for entry in later if entry is not None)]
-    return found
-
-
-def _with_regressions(
-    context: RoundContext, system: System, pinned: Sequence[Regression], record: GuardRound
-) -> GuardRound:
-    """Return the record with what the round pinned, and what no longer binds."""
-    entries = {item.entry_id: item for item in live_entries(context.folder, context.number)}
-    entries |= {item.entry_id: item for item in pinned}
-    gone = {it.patch_id for it in record.rollbacks if it.how is not Undone.STANDS}
-    live, retirements = {*live_tasks(system)}, []
-    for key, entry in entries.items():
-        if entry.patch_id in gone:
-            reason, evidence = "its patch was taken back", entry.patch_id
-        elif entry.task_id not in live:
-            reason = "its task was retired"
-            evidence = system.retired.get(entry.task_id, "the task is gone")
-        else:
-            continue
-        retirements.append(Retirement(entry_id=key, reason=reason, evidence=evidence))
-    return record.model_copy(
-        update={
-            "pinned": tuple(pinned),
-            "retirements": tuple(retirements),
-            "live": len(entries) - len(retirements),
-        }
     )

@@ -11,7 +11,7 @@ from attribution.records import FailureMode
 from components.records.frozen import thaw
 from components.records.patch import Component, PatchOperation
 from loop.decided import Decided, Fate, is_removal
-from loop.guard_records import STAGE, GuardRound
+from loop.guard_records import STAGE, GuardRound, guard_of
 from loop.plain_page import Page
 from loop.report.changes import value_text
 from loop.report.guard_view import guard_line, rollback_line
@@ -129,16 +129,19 @@ def _show_try(page: Page, seen: Seen, item: Decided, number: str) -> None:
 
 def _show_guard(page: Page, seen: Seen, patch_id: str) -> None:
     """Say what pairs of outcomes say of a patch, and whether it was taken back."""
-    result = seen.folder.stage_result(STAGE)
-    if result is None:
-        return
-    record = GuardRound.model_validate(result["record"])
-    for item in record.guards:
-        if item.patch_id == patch_id:
-            page.line(f"guard: {guard_line(item)}")
-    for rollback in record.rollbacks:
-        if (rollback.patch_id, rollback.accepted_in) == (patch_id, seen.number):
-            page.line(f"guard: {rollback_line(rollback)}")
+    result, later = seen.folder.stage_result(STAGE), seen.number + 1
+    record = None if result is None else GuardRound.model_validate(result["record"])
+    looks = [] if record is None else [(record.guards, record, "")]
+    if (seen.folder.earlier_path(later) / "manifest.json").exists():
+        after = guard_of(seen.folder, later)
+        looks += [] if after is None else [(after.earlier, after, f" in round {later}")]
+    for guards, found, where in looks:
+        for item in guards:
+            if item.patch_id == patch_id:
+                page.line(f"guard{where}: {guard_line(item)}")
+        for rollback in found.rollbacks:
+            if rollback.patch_id == patch_id:
+                page.line(f"guard{where}: {rollback_line(rollback)}")
 
 
 def _where_it_stands(seen: Seen, patch_id: str) -> str:

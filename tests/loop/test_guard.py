@@ -29,8 +29,11 @@ from loop.guard_records import Undone, live_entries
 from loop.guarding import Guarded, guard
 from loop.ledger import Ledger, load_system
 from loop.repair import Repaired, repair
+from loop.report.guard_view import rollback_line
 from loop.rollouts import Rolled, roll_out
 from loop.round import evolve
+from loop.show.patch import show_patch
+from loop.show.seen import Seen
 from loop.summary import RoundSummary
 from tests.loop.played import config_of
 
@@ -254,6 +257,11 @@ def test_a_patch_that_shows_its_harm_in_the_next_round_is_taken_back_then(tmp_pa
     assert max(it.lost for it in guarded.record.earlier) == len(was) > 8
     (rollback,) = guarded.record.rollbacks
     assert (rollback.accepted_in, rollback.how) == (1, Undone.BY_PATCH)
+    with Ledger(tmp_path, RUN).read_round(1) as folder:
+        seen = Seen(run=RUN, number=1, folder=folder)
+        shown = " ".join(show_patch(seen, rollback.patch_id).text().split())
+    assert f"guard in round 2: {rollback_line(rollback)}" in shown
+    assert "too few pairs to tell" in shown
     old, now = round_1.system, guarded.system
     assert body_of(now, rollback.artifact) == body_of(old, rollback.artifact)
     assert body_of(round_2.system, rollback.artifact) != body_of(old, rollback.artifact)
