@@ -87,8 +87,11 @@ def repaired_by(system: System, change: Change) -> System:
     """Return the system with a change made: the same object for the same change, so that reviews
     are shared.
     """
-    patch = bind(system, change)
-    return kept(f"after:{patch.patch_id}", (system,), lambda: swap(system, patch))
+    def made() -> System:
+        patch = bind(system, change)
+        return kept("after", (system,), lambda: swap(system, patch), patch.patch_id)
+
+    return kept("changed", (system, change), made)
 
 
 def _remedy(

@@ -11,6 +11,7 @@ from typing import Any
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.promises import Step, run_steps
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.environment.reactions import event_of
 from components.environment.state import WorldState, net_changes, rows_of
@@ -32,6 +33,7 @@ class GoldReplay:
     """First call that answers or changes otherwise than recorded; None when none does."""
 
 
+@metered(Intervention.GOLD_REPLAY)
 def replay_gold(world: World, certificate: Certificate) -> GoldReplay:
     """Execute the certified calls from the world's start."""
     names = tuple(sorted(certificate.gold_run))
@@ -127,6 +129,7 @@ def _causes(call: CallRecord) -> dict[str, list[Any]]:
     return found
 
 
+@metered(Intervention.ROWS)
 def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, ...]:
     """Return the rows at the start of a task that are not the certified ones.
 

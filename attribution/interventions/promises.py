@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from attribution.evidence import evidence, place_of
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from attribution.spec_check import check_call
 from components.environment.engine import call_recorded, execute
@@ -75,6 +76,7 @@ def _promised(
     return active_reactions(by_name, contract.value.reactions)
 
 
+@metered(Intervention.SPEC_CHECK)
 def check_step(
     world: World,
     promised: dict[str, CompiledReaction] | None,
@@ -201,6 +203,7 @@ def _rule(reaction: Any) -> Any:
     return body["on"], body["writes"]
 
 
+@metered(Intervention.ROWS)
 def broken_rows(
     world: World,
     contract: WorldContract,

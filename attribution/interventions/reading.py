@@ -14,6 +14,7 @@ import jsonschema_rs
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.runs import Arm
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.errors import HarnessError
 from components.harness.formats import READERS
@@ -34,6 +35,7 @@ from components.records.trajectory import ParsedCall, Trajectory
 _MARK = "q7Zx0-mark"
 
 
+@metered(Intervention.PARSING)
 def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
     """Return the parsers that read a valid call where the harness read none that is valid."""
     try:
@@ -109,6 +111,7 @@ def _is_valid(stage: Stage, call: ParsedCall) -> bool:
     return schema is not None and jsonschema_rs.is_valid(thaw(schema), thaw(call.arguments))
 
 
+@metered(Intervention.RENDERING)
 def broken_rendering(arm: Arm) -> tuple[Evidence, ...]:
     """Return the templates that do not show what they must, and needed tools that are hidden."""
     settings = arm.system.harness

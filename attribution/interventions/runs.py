@@ -7,11 +7,12 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from attribution.kept import kept
+from attribution.meter import Intervention, metered
 from components.environment.engine import call_recorded
 from components.environment.state import WorldState
 from components.environment.world import World, build_world
@@ -54,6 +55,14 @@ class Run:
     criteria: FrozenDict[str, CriterionScore]
     passed: bool | None
     """None: a boundary broke, or a criterion could not be decided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Played:
+    """One rollout played here, before anybody scores it."""
+
+    trajectory: Trajectory
+    final: WorldState
 
 
 class SilentPolicy:
@@ -104,13 +113,21 @@ def world_of(system: System, spec: WorldSpec) -> World:
 
 def play(arm: Arm, policy: Policy, seed: int = 0) -> Run:
     """Play one rollout of a policy that never waits."""
+    played = _play(arm, policy, seed)
+    criteria, passed = score(arm, played.final, played.trajectory)
+    return Run(
+        trajectory=played.trajectory, final=played.final, criteria=criteria, passed=passed
+    )
+
+
+def _play(arm: Arm, policy: Policy, seed: int) -> _Played:
     session = _Session(arm.world)
     plan = RolloutPlan(rollout_id="replay", group_index=0, seed=seed, component_hashes=FrozenDict())
     trajectory = _now(run_rollout(arm.system, arm.world, arm.task, policy, plan, session))
-    criteria, passed = score(arm, session.state, trajectory)
-    return Run(trajectory=trajectory, final=session.state, criteria=criteria, passed=passed)
+    return _Played(trajectory=trajectory, final=session.state)
 
 
+@metered(Intervention.SCORING)
 def score(
     arm: Arm, final: WorldState, trajectory: Trajectory
 ) -> tuple[FrozenDict[str, CriterionScore], bool | None]:
@@ -124,31 +141,57 @@ def score(
 
 
 def play_on(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:
-    """Say recorded texts again, then let the oracle go on."""
-    oracle = OraclePolicy(arm.task)
-    policy: Policy = PrefixPolicy(texts=tuple(texts), then=oracle) if texts else oracle
-    return play(arm, policy, seed)
+    """Say recorded texts again, then let the oracle go on; made once for all evaluators."""
+    make = _oracle_played if not texts else _continued
+    return _kept_run(arm, "continuation", tuple(texts), make, seed)
 
 
 def oracle_run(arm: Arm) -> Run:
-    """Return the oracle's run from the start, scored by this arm; made once for all evaluators."""
-    system = arm.system
-    inputs = (system.environment, system.reference.specs, system.harness, arm.task)
-    run = kept("oracle", inputs, lambda: play_on(arm, ()))
-    criteria, passed = score(arm, run.final, run.trajectory)
-    return replace(run, criteria=criteria, passed=passed)
+    """Return the oracle's run from the start, scored by this arm."""
+    return play_on(arm, ())
 
 
 def replay(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:
-    """Say recorded texts again, and nothing more."""
-    run = play(arm, PrefixPolicy(texts=tuple(texts), then=SilentPolicy()), seed)
-    turns = run.trajectory.turns[: len(texts)]
-    return Run(
-        trajectory=run.trajectory.model_copy(update={"turns": turns}),
-        final=run.final,
-        criteria=run.criteria,
-        passed=run.passed,
-    )
+    """Say recorded texts again, and nothing more; made once for all evaluators."""
+    return _kept_run(arm, "replay", tuple(texts), _replayed, seed)
+
+
+def _kept_run(
+    arm: Arm,
+    what: str,
+    texts: tuple[str, ...],
+    make: Callable[[Arm, tuple[str, ...]], _Played],
+    seed: int,
+) -> Run:
+    """Return a run, scored by this arm. What is played reads no rubric, and no script its seed."""
+    system = arm.system
+    inputs = (system.environment, system.reference.specs, system.harness, arm.task)
+    played = kept(what, inputs, lambda: make(arm, texts), texts)
+    trajectory, final = played.trajectory, played.final
+    evaluator, task_id = system.evaluator, arm.task.task_id
+    judges = (evaluator.rubrics.get(task_id), evaluator.settings, arm.world.initial)
+    criteria, passed = kept("score", (played, *judges), lambda: score(arm, final, trajectory))
+    if seed:
+        trajectory = trajectory.model_copy(update={"seed": seed})
+    return Run(trajectory=trajectory, final=final, criteria=criteria, passed=passed)
+
+
+@metered(Intervention.ORACLE)
+def _oracle_played(arm: Arm, texts: tuple[str, ...]) -> _Played:
+    del texts
+    return _play(arm, OraclePolicy(arm.task), 0)
+
+
+@metered(Intervention.CONTINUATION)
+def _continued(arm: Arm, texts: tuple[str, ...]) -> _Played:
+    return _play(arm, PrefixPolicy(texts=texts, then=OraclePolicy(arm.task)), 0)
+
+
+@metered(Intervention.REPLAY)
+def _replayed(arm: Arm, texts: tuple[str, ...]) -> _Played:
+    played = _play(arm, PrefixPolicy(texts=texts, then=SilentPolicy()), 0)
+    turns = played.trajectory.turns[: len(texts)]
+    return replace(played, trajectory=played.trajectory.model_copy(update={"turns": turns}))
 
 
 def texts_of(trajectory: Trajectory) -> tuple[str, ...]:
