@@ -56,15 +56,18 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
         return (_unbuildable(system, task, str(error)),)
     found = list(review_environment(arm))
     depth = _ORDER.index(until)
+    certificate, settings = system.reference.certificates[task_id], system.evaluator.settings
+    base = (system.environment, system.reference.specs, task, certificate)
     if depth >= _ORDER.index(Party.TASK):
-        found += broken_task(system, task, arm.world)
+        found += kept("derivation", base, lambda: broken_task(system, task, arm.world))
     if depth >= _ORDER.index(Party.EVALUATOR):
-        found += broken_settings(system.evaluator.settings)
+        found += kept("settings", (settings,), lambda: broken_settings(settings))
         if not any(item.party is Party.TASK for item in found):
-            found += broken_criteria(system, task, arm.world)
+            inputs = (*base, system.evaluator.rubrics.get(task_id))
+            found += kept("rubric", inputs, lambda: broken_criteria(system, task, arm.world))
     if depth >= _ORDER.index(Party.HARNESS):
-        found += broken_rendering(arm)
-        found += plain_limits(arm)
+        inputs = (*base, system.harness)
+        found += kept("shown", inputs, lambda: (*broken_rendering(arm), *plain_limits(arm)))
         if not found:
             found += tight_limits(arm, oracle_run(arm))
     return tuple(found)
