@@ -57,7 +57,7 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
     found = list(review_environment(arm))
     depth = _ORDER.index(until)
     certificate, settings = system.reference.certificates[task_id], system.evaluator.settings
-    base = (system.environment, system.reference.specs, task, certificate)
+    base = (arm.world, task, certificate)
     if depth >= _ORDER.index(Party.TASK):
         found += kept("derivation", base, lambda: broken_task(system, task, arm.world))
     if depth >= _ORDER.index(Party.EVALUATOR):
@@ -77,11 +77,11 @@ def review_environment(arm: Arm) -> tuple[Evidence, ...]:
     """Return what speaks against the environment, and against the task's own rows."""
     system, task = arm.system, arm.task
     rows = differing_rows(system, task, arm.world) or _promised_rows(arm)
-    inputs = (system.environment, system.reference, task)
-    replay, spec = kept("gold and spec", inputs, lambda: _replayed(arm))
+    replay, spec = _replayed(arm)
+    rules = (system.environment.reactions, system.reference.contract)
     reactions = [
         item
-        for item in kept("reactions", inputs[:2], lambda: broken_reactions(system))
+        for item in kept("reactions", rules, lambda: broken_reactions(system))
         if _is_active(system, task, str(item.data["reaction"]))
     ]
     answers: tuple[Evidence, ...] = ()
@@ -103,14 +103,21 @@ def _replayed(arm: Arm) -> tuple[GoldReplay, tuple[Evidence, ...]]:
     reactions.
     """
     task, reference = arm.task, arm.system.reference
-    replay = replay_gold(arm.world, reference.certificates[task.task_id])
-    promised = promised_reactions(arm.world, reference.contract)
-    spec = tuple(
-        item
-        for index, step in enumerate(replay.steps)
-        for item in check_step(arm.world, promised, step, task_id=task.task_id, call_index=index)
-    )
-    return replay, spec
+    certificate = reference.certificates[task.task_id]
+    replay = replay_gold(arm.world, certificate)
+
+    def checked() -> tuple[Evidence, ...]:
+        promised = promised_reactions(arm.world, reference.contract)
+        return tuple(
+            item
+            for index, step in enumerate(replay.steps)
+            for item in check_step(
+                arm.world, promised, step, task_id=task.task_id, call_index=index
+            )
+        )
+
+    inputs = (arm.world, certificate, reference.contract)
+    return replay, kept(f"documented:{task.task_id}", inputs, checked)
 
 
 def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:
