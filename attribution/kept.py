@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _MAX_KEPT = 16384
-_kept: OrderedDict[
-    tuple[str, tuple[int, ...], Hashable], tuple[tuple[object, ...], Any]
-] = OrderedDict()
+_kept: OrderedDict[tuple[str, tuple[int, ...], Hashable], tuple[tuple[object, ...], Any]] = (
+    OrderedDict()
+)
 
 
 def kept(

@@ -88,6 +88,7 @@ def repaired_by(system: System, change: Change) -> System:
     """Return the system with a change made: the same object for the same change, so that reviews
     are shared.
     """
+
     def made() -> System:
         patch = bind(system, change)
         return kept("after", (system,), lambda: swap(system, patch), patch.patch_id)

@@ -63,11 +63,13 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
     if depth >= _ORDER.index(Party.EVALUATOR):
         found += kept("settings", (settings,), lambda: broken_settings(settings))
         if not any(item.party is Party.TASK for item in found):
-            inputs = (*base, system.evaluator.rubrics.get(task_id))
-            found += kept("rubric", inputs, lambda: broken_criteria(system, task, arm.world))
+            judge = system.evaluator.rubrics.get(task_id)
+            found += kept(
+                "rubric", (*base, judge), lambda: broken_criteria(system, task, arm.world)
+            )
     if depth >= _ORDER.index(Party.HARNESS):
-        inputs = (*base, system.harness)
-        found += kept("shown", inputs, lambda: (*broken_rendering(arm), *plain_limits(arm)))
+        shown = (*base, system.harness)
+        found += kept("shown", shown, lambda: (*broken_rendering(arm), *plain_limits(arm)))
         if not found:
             found += tight_limits(arm, oracle_run(arm))
     return tuple(found)

@@ -146,11 +146,11 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
     rows = kept("certified rows", (certificate,), lambda: _by_table(certificate))
     certified = {service for service, _table in rows}
     differing = []
-    for place in {*rows, *_tables(world.initial)}:
-        then, now = rows.get(place, {}), _row_hashes(world.initial, *place)
+    for table_of in {*rows, *_tables(world.initial)}:
+        then, now = rows.get(table_of, {}), _row_hashes(world.initial, *table_of)
         if then != now:
             differing += [
-                ("/".join((*place, row_id)), then.get(row_id), row_id in now)
+                ("/".join((*table_of, row_id)), then.get(row_id), row_id in now)
                 for row_id in then.keys() | now.keys()
                 if then.get(row_id) != now.get(row_id)
             ]
@@ -166,9 +166,7 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
             if is_task
             else place_of(f"seed/{service}", "tables", table, row_id)
         )
-        verb = (
-            "is not there" if not row else "was not there" if wanted is None else "is another"
-        )
+        verb = "is not there" if not row else "was not there" if wanted is None else "is another"
         found.append(
             evidence(
                 EvidenceKind.SEED_ROW,

@@ -34,9 +34,7 @@ from components.records.system import System
 from components.records.world import WorldContract
 
 
-def promised_reactions(
-    world: World, contract: WorldContract
-) -> dict[str, CompiledReaction] | None:
+def promised_reactions(world: World, contract: WorldContract) -> dict[str, CompiledReaction] | None:
     """Return the contract's reactions, compiled for this world; worlds of the same services
     share them.
 
@@ -137,9 +135,7 @@ class _Breaches:
 
 
 @metered(Intervention.SPEC_CHECK)
-def _breaches(
-    world: World, promised: dict[str, CompiledReaction] | None, step: Step
-) -> _Breaches:
+def _breaches(world: World, promised: dict[str, CompiledReaction] | None, step: Step) -> _Breaches:
     service = world.services[step.call.service]
     return _Breaches(
         documentation=check_call(service, step.before, step.after, step.call),

@@ -14,6 +14,7 @@ import jsonschema_rs
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.runs import Arm
+from attribution.kept import kept
 from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.errors import HarnessError
@@ -23,7 +24,6 @@ from components.harness.parsing import parse_turn
 from components.harness.rendering import (
     render_feedback,
     render_observation,
-    render_system,
     render_user,
 )
 from components.harness.stage import Stage, set_stage
@@ -178,14 +178,15 @@ def _system_problems(
     arm: Arm, settings: HarnessSettings
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     task = arm.task
-    shown = settings.model_copy(update={"user_prompt": "", "hidden_tools": ()})
+    whole = {"user_prompt": "", "hidden_tools": ()}
+    shown = kept("whole harness", (settings,), lambda: settings.model_copy(update=whole))
     try:
-        tools = set_stage(shown, arm.world, task).tools
-        text = render_system(settings, tools, task.world.now, task.policy_rules)
+        stage = set_stage(shown, arm.world, task)
     except HarnessError as error:
         yield "system_prompt", str(error), {}
         return
     needed = {f"{step.service}__{step.tool}" for step in task.gold.values()} | {FINISH, READ_MORE}
+    tools, text = stage.tools, stage.system_text
     for tool in tools:
         if tool.name not in needed:
             continue

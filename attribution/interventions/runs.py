@@ -145,9 +145,7 @@ def play(arm: Arm, policy: Policy, seed: int = 0) -> Run:
     """Play one rollout of a policy that never waits."""
     played = _play(arm, policy, _Session(arm.world), seed)
     criteria, passed = score(arm, played.final, played.trajectory)
-    return Run(
-        trajectory=played.trajectory, final=played.final, criteria=criteria, passed=passed
-    )
+    return Run(trajectory=played.trajectory, final=played.final, criteria=criteria, passed=passed)
 
 
 def _play(arm: Arm, policy: Policy, session: _Session, seed: int = 0) -> _Played:
