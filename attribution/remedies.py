@@ -55,9 +55,9 @@ def repair_for_task(system: System, task_id: str, extra: Sequence[Evidence] = ()
         task_id: the task.
         extra: further facts, that a rollout brought.
     """
-    places = ",".join(sorted({item.place for item in extra}))
+    facts = tuple(item.evidence_id for item in extra)
     return kept(
-        f"repair:{task_id}:{places}", (system,), lambda: _repair(system, task_id, tuple(extra))
+        "repair", (system,), lambda: _repair(system, task_id, tuple(extra)), (task_id, facts)
     )
 
 
