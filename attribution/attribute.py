@@ -23,7 +23,7 @@ from typing import Any
 from attribution.broken import broken_boundary
 from attribution.evidence import evidence
 from attribution.interventions.gold import replay_gold
-from attribution.interventions.promises import check_step, promised_reactions, run_steps
+from attribution.interventions.promises import check_step, promised_reactions
 from attribution.interventions.reading import misread_turns, misshown_answers
 from attribution.interventions.runs import (
     Arm,
@@ -36,6 +36,7 @@ from attribution.interventions.runs import (
     texts_of,
     what_was_read,
 )
+from attribution.interventions.steps import run_steps
 from attribution.records import (
     Attribution,
     Blame,

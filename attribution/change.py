@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonpointer
 
-from attribution.swap import body_of, make_patch, swap
+from attribution.swap import is_changed, make_patch, swap
 from components.errors import SynthesisError
 from components.records.patch import Patch
 from components.records.system import System
@@ -56,9 +56,7 @@ def applicable(system: System, changes: Iterable[Change]) -> Iterator[tuple[Chan
             after = swap(system, patch)
         except SynthesisError:
             continue
-        if patch.patch_id in seen or body_of(after, change.artifact) == body_of(
-            system, change.artifact
-        ):
+        if patch.patch_id in seen or not is_changed(system, after, change.artifact):
             continue
         seen.add(patch.patch_id)
         yield change, after

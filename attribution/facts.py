@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from attribution.interventions.promises import check_step, promised_reactions, run_steps
+from attribution.interventions.promises import check_step, promised_reactions
 from attribution.interventions.reading import is_read, is_shown_whole
 from attribution.interventions.runs import Arm, arm_of
+from attribution.interventions.steps import run_steps
 from attribution.kept import kept
 from attribution.records import Evidence, EvidenceKind, Party
 from attribution.review import review_task

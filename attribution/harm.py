@@ -13,9 +13,10 @@ from typing import Any
 
 from attribution.interventions.budgets import NORM_SHARE, plain_limits, tight_limits
 from attribution.interventions.derivation import text_of
-from attribution.interventions.promises import check_step, promised_reactions, run_steps
+from attribution.interventions.promises import check_step, promised_reactions
 from attribution.interventions.reading import is_read
 from attribution.interventions.runs import arm_of, oracle_run
+from attribution.interventions.steps import run_steps
 from attribution.kept import kept
 from attribution.records import AcceptanceCheck
 from components.environment.gates.run import admit_service

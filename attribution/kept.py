@@ -8,15 +8,19 @@ is a function of its inputs.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _MAX_KEPT = 16384
-_kept: OrderedDict[tuple[str, tuple[int, ...]], tuple[tuple[object, ...], Any]] = OrderedDict()
+_kept: OrderedDict[tuple[str, tuple[int, ...], Hashable], tuple[tuple[object, ...], Any]] = (
+    OrderedDict()
+)
 
 
-def kept(what: str, inputs: tuple[object, ...], make: Callable[[], T]) -> T:
+def kept(
+    what: str, inputs: tuple[object, ...], make: Callable[[], T], values: Hashable = None
+) -> T:
     """Return something made once for these inputs; they are held, so that an identity is never
     reused.
 
@@ -24,8 +28,9 @@ def kept(what: str, inputs: tuple[object, ...], make: Callable[[], T]) -> T:
         what: name of the result.
         inputs: every record that `make` reads; compared by identity.
         make: makes it.
+        values: what else it reads; compared by value.
     """
-    key = (what, tuple(map(id, inputs)))
+    key = (what, tuple(map(id, inputs)), values)
     if key in _kept:
         _kept.move_to_end(key)
         found: T = _kept[key][1]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from attribution.change import Change, applicable, bind
 from attribution.facts import reviewed, still_holds
 from attribution.kept import kept
+from attribution.meter import Intervention, metered
 from attribution.patchers.candidates import candidate_changes
 from attribution.records import Evidence, EvidenceKind, Party
 from attribution.review import places_of
@@ -54,9 +55,9 @@ def repair_for_task(system: System, task_id: str, extra: Sequence[Evidence] = ()
         task_id: the task.
         extra: further facts, that a rollout brought.
     """
-    places = ",".join(sorted({item.place for item in extra}))
+    facts = tuple(item.evidence_id for item in extra)
     return kept(
-        f"repair:{task_id}:{places}", (system,), lambda: _repair(system, task_id, tuple(extra))
+        "repair", (system,), lambda: _repair(system, task_id, tuple(extra)), (task_id, facts)
     )
 
 
@@ -87,8 +88,12 @@ def repaired_by(system: System, change: Change) -> System:
     """Return the system with a change made: the same object for the same change, so that reviews
     are shared.
     """
-    patch = bind(system, change)
-    return kept(f"after:{patch.patch_id}", (system,), lambda: swap(system, patch))
+
+    def made() -> System:
+        patch = bind(system, change)
+        return kept("after", (system,), lambda: swap(system, patch), patch.patch_id)
+
+    return kept("changed", (system, change), made)
 
 
 def _remedy(
@@ -145,16 +150,37 @@ def fitting_changes(
         if hides(change):
             continue  # hiding a defect is no counterfactual
         try:
-            if any(still_holds(after, fact) for fact in facts[:_MAX_FACTS]):
-                continue
-            later = [item for name in tasks for item in reviewed(after, name, party)]
+            if _clears(after, party, place, facts, tasks, before, unbuilt):
+                found.append(change)
         except SelvageError:
             continue
-        if not _unbuilt(later) <= unbuilt:
-            continue  # nothing speaks against a place in a world that cannot be built
-        if len(later) <= before and not any(item.place == place for item in later):
-            found.append(change)
     return found
+
+
+@metered(Intervention.CANDIDATE)
+def _clears(
+    after: System,
+    party: Party,
+    place: str,
+    facts: Sequence[Evidence],
+    tasks: Sequence[str],
+    most: int,
+    unbuilt: set[str],
+) -> bool:
+    """Whether nothing speaks against the place any more, and no more than before elsewhere; the
+    first task that says otherwise is enough.
+    """
+    if any(still_holds(after, fact) for fact in facts[:_MAX_FACTS]):
+        return False
+    count = 0
+    for name in tasks:
+        later = reviewed(after, name, party)
+        count += len(later)
+        if count > most or any(item.place == place for item in later):
+            return False
+        if not _unbuilt(later) <= unbuilt:
+            return False  # nothing speaks against a place in a world that cannot be built
+    return True
 
 
 def _unbuilt(found: Iterable[Evidence]) -> set[str]:

@@ -56,15 +56,20 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
         return (_unbuildable(system, task, str(error)),)
     found = list(review_environment(arm))
     depth = _ORDER.index(until)
+    certificate, settings = system.reference.certificates[task_id], system.evaluator.settings
+    base = (arm.world, task, certificate)
     if depth >= _ORDER.index(Party.TASK):
-        found += broken_task(system, task, arm.world)
+        found += kept("derivation", base, lambda: broken_task(system, task, arm.world))
     if depth >= _ORDER.index(Party.EVALUATOR):
-        found += broken_settings(system.evaluator.settings)
+        found += kept("settings", (settings,), lambda: broken_settings(settings))
         if not any(item.party is Party.TASK for item in found):
-            found += broken_criteria(system, task, arm.world)
+            judge = system.evaluator.rubrics.get(task_id)
+            found += kept(
+                "rubric", (*base, judge), lambda: broken_criteria(system, task, arm.world)
+            )
     if depth >= _ORDER.index(Party.HARNESS):
-        found += broken_rendering(arm)
-        found += plain_limits(arm)
+        shown = (*base, system.harness)
+        found += kept("shown", shown, lambda: (*broken_rendering(arm), *plain_limits(arm)))
         if not found:
             found += tight_limits(arm, oracle_run(arm))
     return tuple(found)
@@ -74,11 +79,11 @@ def review_environment(arm: Arm) -> tuple[Evidence, ...]:
     """Return what speaks against the environment, and against the task's own rows."""
     system, task = arm.system, arm.task
     rows = differing_rows(system, task, arm.world) or _promised_rows(arm)
-    inputs = (system.environment, system.reference, task)
-    replay, spec = kept("gold and spec", inputs, lambda: _replayed(arm))
+    replay, spec = _replayed(arm)
+    rules = (system.environment.reactions, system.reference.contract)
     reactions = [
         item
-        for item in kept("reactions", inputs[:2], lambda: broken_reactions(system))
+        for item in kept("reactions", rules, lambda: broken_reactions(system))
         if _is_active(system, task, str(item.data["reaction"]))
     ]
     answers: tuple[Evidence, ...] = ()
@@ -100,14 +105,21 @@ def _replayed(arm: Arm) -> tuple[GoldReplay, tuple[Evidence, ...]]:
     reactions.
     """
     task, reference = arm.task, arm.system.reference
-    replay = replay_gold(arm.world, reference.certificates[task.task_id])
-    promised = promised_reactions(arm.world, reference.contract)
-    spec = tuple(
-        item
-        for index, step in enumerate(replay.steps)
-        for item in check_step(arm.world, promised, step, task_id=task.task_id, call_index=index)
-    )
-    return replay, spec
+    certificate = reference.certificates[task.task_id]
+    replay = replay_gold(arm.world, certificate)
+
+    def checked() -> tuple[Evidence, ...]:
+        promised = promised_reactions(arm.world, reference.contract)
+        return tuple(
+            item
+            for index, step in enumerate(replay.steps)
+            for item in check_step(
+                arm.world, promised, step, task_id=task.task_id, call_index=index
+            )
+        )
+
+    inputs = (arm.world, certificate, reference.contract)
+    return replay, kept(f"documented:{task.task_id}", inputs, checked)
 
 
 def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:

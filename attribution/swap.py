@@ -13,6 +13,7 @@ from typing import Any
 import jsonpatch
 import jsonpointer
 
+from attribution.kept import kept
 from components.errors import SynthesisError
 from components.records.base import Record, to_json
 from components.records.blueprint import Blueprint, SeedData
@@ -61,17 +62,28 @@ def body_of(system: System, artifact: str) -> Any:
         SynthesisError: there is no such artifact.
     """
     owner_of(artifact)
-    family, _, name = artifact.partition("/")
-    environment, evaluator = system.environment, system.evaluator
+    family = artifact.partition("/")[0]
+    record = _record(system, artifact)
     match family:
         case "reactions":
-            return {key: to_json(item) for key, item in environment.reactions.items()}
+            return {key: to_json(item) for key, item in record.items()}
         case "retired":
-            return dict(system.retired)
-        case "harness":
-            return to_json(system.harness)
-        case "settings":
-            return to_json(evaluator.settings)
+            return dict(record)
+    return to_json(record)
+
+
+def _record(system: System, artifact: str) -> Any:
+    """Return the record, or the mapping of records, that an artifact is."""
+    family, _, name = artifact.partition("/")
+    environment, evaluator = system.environment, system.evaluator
+    whole: dict[str, Any] = {
+        "reactions": environment.reactions,
+        "retired": system.retired,
+        "harness": system.harness,
+        "settings": evaluator.settings,
+    }
+    if family in whole:
+        return whole[family]
     stores: dict[str, FrozenDict[str, Any]] = {
         "blueprint": environment.blueprints,
         "seed": environment.seeds,
@@ -81,7 +93,22 @@ def body_of(system: System, artifact: str) -> Any:
     }
     if name not in stores[family]:
         raise SynthesisError(f"no artifact {artifact!r}")
-    return to_json(stores[family][name])
+    return stores[family][name]
+
+
+def _known(system: System, artifact: str) -> tuple[Any, str]:
+    """Return an artifact as plain JSON, which nobody may change, and its hash: worked out once."""
+    owner_of(artifact)
+    return kept("body", (_record(system, artifact),), lambda: _hashed(body_of(system, artifact)))
+
+
+def _hashed(body: Any) -> tuple[Any, str]:
+    return body, content_hash(body)
+
+
+def is_changed(before: System, after: System, artifact: str) -> bool:
+    """Return whether an artifact of two systems differs as JSON."""
+    return bool(body_of(after, artifact) != _known(before, artifact)[0])
 
 
 def make_patch(
@@ -101,7 +128,7 @@ def make_patch(
         reason: what it mends, in one sentence.
         place: where the defect is.
     """
-    body = body_of(system, artifact)
+    body, base = _known(system, artifact)
     steps = list(operations)
     tests = []
     for op, path, _value in steps:
@@ -114,7 +141,6 @@ def make_patch(
         PatchOperation.model_validate({"op": op, "path": path, "value": value})
         for op, path, value in steps
     ]
-    base = content_hash(body)
     unique = list({test.path: test for test in tests}.values())
     patch_id = "p_" + content_hash([artifact, base, [to_json(item) for item in made]])[:12]
     return Patch(
@@ -135,8 +161,8 @@ def swap(system: System, patch: Patch) -> System:
         SynthesisError: the artifact is missing, its hash is not the patch's base, a `test` fails,
             or the result is no valid artifact. Nothing is changed.
     """
-    body = body_of(system, patch.artifact)
-    if owner_of(patch.artifact) is not patch.component or content_hash(body) != patch.base_hash:
+    _body, base = _known(system, patch.artifact)
+    if owner_of(patch.artifact) is not patch.component or base != patch.base_hash:
         raise SynthesisError(
             f"patch {patch.patch_id}: {patch.artifact} is not what it was made for"
         )
@@ -149,7 +175,8 @@ def swap(system: System, patch: Patch) -> System:
         for step in patch.operations
     ]
     try:
-        changed = jsonpatch.apply_patch(body, operations)
+        body = body_of(system, patch.artifact)  # a copy of our own
+        changed = jsonpatch.apply_patch(body, operations, in_place=True)
         return _with_body(system, patch.artifact, changed)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, ValueError) as error:
         why = " ".join(str(error).split())[:_LONGEST_REASON]  # the artifact may be in it

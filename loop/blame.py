@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from attribution.attribute import attribute_trajectory
+from attribution.meter import Cost, added, measuring
 from attribution.modes import failure_modes
 from attribution.records import Attribution, FailureMode
 from components.records.base import Record, to_json
-from components.records.frozen import content_hash
+from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.compute.jobs import Job, Work
@@ -37,10 +38,20 @@ class Case(Record):
     scored: ScoredTrajectory
 
 
+class Judgement(Record):
+    """What comes of one rollout."""
+
+    attribution: Attribution
+    cost: FrozenDict[str, Cost]
+    """Interventions by name: never part of what is recorded of the verdict."""
+
+
 @asynccontextmanager
 async def _open(scene: Scene) -> AsyncIterator[Callable[[Case], Work]]:
     async def judge(case: Case) -> dict[str, Any]:
-        return to_json(attribute_trajectory(scene.system, case.trajectory, case.scored))
+        with measuring() as meter:
+            found = attribute_trajectory(scene.system, case.trajectory, case.scored)
+        return to_json(Judgement(attribution=found, cost=meter.cost()))
 
     yield judge
 
@@ -71,9 +82,13 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
         )
         start = len(chosen) - len(missing) + 1
         with closing(context.pool.as_done(ATTRIBUTE, Scene(system=system), cases)) as verdicts:
-            for number, (key, found) in enumerate(verdicts, start):
-                units.put(STAGE, key, found)
+            costs = []
+            for number, (key, body) in enumerate(verdicts, start):
+                found = Judgement.model_validate(body)
+                units.put(STAGE, key, to_json(found.attribution))
+                costs.append(found.cost)
                 context.console.progress(STAGE, number, len(chosen))
+        context.folder.keep_cost(added(costs))
         attributions = _read(context)
         modes = [
             with_shortest_example(mode, rolled)

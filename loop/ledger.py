@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from attribution.meter import Cost
 from components.artifacts import (
     artifacts_of,
     component_versions,
@@ -50,6 +53,9 @@ from loop.ledger_records import (
 )
 from loop.store import Store
 from loop.units import UnitLog
+
+_COST = "interventions"
+"""Key of `timing.json` that is no stage: what the verdicts took."""
 
 UNITS_OF_STAGES = {"rollouts": "", "scores": ".score", "verdicts": "", "decisions": ""}
 """Key of a stage's result that holds the content hashes of its units -> what follows the stage's
@@ -368,7 +374,7 @@ class RoundFolder:
             versions_out=versions_out,
             result=result,
         )
-        self._keep_seconds(name, time.perf_counter() - started)
+        self._keep_timing({name: round(time.perf_counter() - started, 3)})
         self._write(self._manifest.model_copy(update={"stages": (*self._manifest.stages, record)}))
         return self.store.get(result)
 
@@ -379,8 +385,22 @@ class RoundFolder:
 
     def seconds(self) -> dict[str, float]:
         """Return the seconds that each stage took when it was computed last."""
-        path = self.path / "timing.json"
-        return read_object(path, "remove it; the seconds in it are lost") if path.exists() else {}
+        return {name: value for name, value in self._timing().items() if name != _COST}
+
+    def cost(self) -> FrozenDict[str, Cost]:
+        """Return what the verdicts took by intervention, of the start that judged the last one."""
+        body = self._timing().get(_COST, {})
+        try:
+            return FrozenDict({name: Cost.model_validate(item) for name, item in body.items()})
+        except (ValidationError, AttributeError) as error:
+            raise LedgerError(
+                f"{self.path / 'timing.json'}: {_COST!r} is damaged; remove the file, the seconds "
+                "in it are lost"
+            ) from error
+
+    def keep_cost(self, cost: FrozenDict[str, Cost]) -> None:
+        """Keep what verdicts took, beside the seconds."""
+        self._keep_timing({_COST: {name: to_json(item) for name, item in cost.items()}})
 
     def _record_of(self, name: str) -> StageRecord | None:
         return next((stage for stage in self._manifest.stages if stage.name == name), None)
@@ -389,8 +409,12 @@ class RoundFolder:
         write_sealed(self.path / "manifest.json", manifest, point="manifest")
         self._manifest = manifest
 
-    def _keep_seconds(self, name: str, seconds: float) -> None:
-        timing = {**self.seconds(), name: round(seconds, 3)}
+    def _timing(self) -> dict[str, Any]:
+        path = self.path / "timing.json"
+        return read_object(path, "remove it; the seconds in it are lost") if path.exists() else {}
+
+    def _keep_timing(self, more: dict[str, Any]) -> None:
+        timing = {**self._timing(), **more}
         write_file(self.path / "timing.json", pretty_json(timing), point="timing")
 
 

@@ -16,7 +16,7 @@ from attribution.modes import failure_modes
 from attribution.records import Attribution, Evidence, FailureMode
 from components.errors import ConfigError
 from components.records.trajectory import ScoredTrajectory, Trajectory
-from loop.blame import ATTRIBUTE, STAGE, Case, Scene, with_shortest_example
+from loop.blame import ATTRIBUTE, STAGE, Case, Judgement, Scene, with_shortest_example
 from loop.compute.pool import Pool
 from loop.rollouts import Rolled
 from loop.show.seen import Seen
@@ -87,7 +87,7 @@ def attribute_again(
     tell(0, len(chosen))
     with closing(pool.as_done(ATTRIBUTE, Scene(system=seen.before), cases)) as verdicts:
         for key, body in verdicts:
-            found[key] = Attribution.model_validate(body)
+            found[key] = Judgement.model_validate(body).attribution
             tell(len(found), len(chosen))
     found = {key: found[key] for key in sorted(found)}
     modes = tuple(

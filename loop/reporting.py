@@ -195,6 +195,7 @@ def _common(context: RoundContext, before: System, after: System) -> dict[str, A
         "system_before": content_hash(component_versions(before)),
         "system_after": content_hash(component_versions(after)),
         "seconds": FrozenDict(context.folder.seconds()),
+        "cost": context.folder.cost(),
     }
 
 

@@ -1,7 +1,7 @@
 """`summary.json`: what a round did, in counts with their denominators.
 
 Everything here is decided by the recorded units of the round, so that a round that was killed and
-resumed has the same summary as one that was not; only `run` and `seconds` may differ.
+resumed has the same summary as one that was not; only `run`, `seconds` and `cost` may differ.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 
 from pydantic import Field
 
+from attribution.meter import Cost
 from components.records.base import Record
 from components.records.frozen import FrozenDict
 from loop.policy.effort import Effort
@@ -198,6 +199,8 @@ class RoundSummary(Record):
     """None when nothing was trained."""
     seconds: FrozenDict[str, float]
     """Wall time by stage, of the start that finished it."""
+    cost: FrozenDict[str, Cost] = FrozenDict()
+    """What the verdicts took by intervention, of the start that judged the last one."""
 
 
 def pass_rate(outcomes: list[bool | None]) -> PassRate:

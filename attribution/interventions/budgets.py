@@ -10,6 +10,7 @@ from typing import Any
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.runs import Arm, Run, play_on
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.harness.oracle import write_calls
 from components.records.harness import Limits
@@ -36,6 +37,7 @@ def oracle_meets_norm(run: Run, limits: Limits) -> bool:
     return run.passed is True and len(run.trajectory.turns) * NORM_SHARE <= limits.max_turns
 
 
+@metered(Intervention.LIMITS)
 def plain_limits(arm: Arm) -> tuple[Evidence, ...]:
     """Return the limits below the norm that show without a run of the oracle."""
     limits = arm.system.harness.limits
@@ -59,6 +61,7 @@ def plain_limits(arm: Arm) -> tuple[Evidence, ...]:
     return tuple(_against(arm, item) for item in found)
 
 
+@metered(Intervention.LIMITS)
 def tight_limits(arm: Arm, normal: Run) -> tuple[Evidence, ...]:
     """Return the limits that keep the oracle from its norm.
 

@@ -16,6 +16,7 @@ from jsonpointer import resolve_pointer
 from attribution.evidence import evidence, place_of
 from attribution.interventions.clauses import broken_clauses, observed_by
 from attribution.interventions.script import broken_script
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.environment.world import World
 from components.records.blueprint import FunctionalClass
@@ -29,6 +30,7 @@ from components.task.provenance import ProvenanceError, derive_value
 _MISSING = object()
 
 
+@metered(Intervention.DERIVATION)
 def broken_task(system: System, task: Task, world: World) -> tuple[Evidence, ...]:
     """Return what of a task does not fit its certified run, or itself."""
     certificate = system.reference.certificates[task.task_id]

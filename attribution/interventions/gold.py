@@ -4,16 +4,18 @@ end in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from attribution.evidence import evidence, place_of
-from attribution.interventions.promises import Step, run_steps
+from attribution.interventions.steps import Step, run_steps
+from attribution.kept import kept
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.environment.reactions import event_of
-from components.environment.state import WorldState, net_changes, rows_of
+from components.environment.state import WorldState, net_changes
 from components.environment.world import World, make_row
 from components.records.calls import CallRecord, RowChange
 from components.records.frozen import FrozenDict, content_hash, thaw
@@ -34,6 +36,11 @@ class GoldReplay:
 
 def replay_gold(world: World, certificate: Certificate) -> GoldReplay:
     """Execute the certified calls from the world's start."""
+    return kept("gold", (world, certificate), lambda: _replayed(world, certificate))
+
+
+@metered(Intervention.GOLD_REPLAY)
+def _replayed(world: World, certificate: Certificate) -> GoldReplay:
     names = tuple(sorted(certificate.gold_run))
     recorded = [certificate.gold_run[name] for name in names]
     _final, steps = run_steps(world, world.initial, recorded)
@@ -127,6 +134,7 @@ def _causes(call: CallRecord) -> dict[str, list[Any]]:
     return found
 
 
+@metered(Intervention.ROWS)
 def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, ...]:
     """Return the rows at the start of a task that are not the certified ones.
 
@@ -135,21 +143,19 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
     artifact is byte for byte the certified one; then an override is missing from the task.
     """
     certificate = system.reference.certificates[task.task_id]
-    here: dict[str, Any] = {}
-    hashes: dict[str, str] = {}
-    for service, tables in sorted(world.initial.services.items()):
-        for table in sorted(tables):
-            for row_id, values in rows_of(world.initial, service, table).items():
-                here[f"{service}/{table}/{row_id}"] = values
-                digest = world.initial.table(service, table).rows[row_id].digest
-                hashes[f"{service}/{table}/{row_id}"] = _row_hash(_Keyed(digest, values))
-    certified = {key.partition("/")[0] for key in certificate.seed_rows}
+    rows = kept("certified rows", (certificate,), lambda: _by_table(certificate))
+    certified = {service for service, _table in rows}
+    differing = []
+    for table_of in {*rows, *_tables(world.initial)}:
+        then, now = rows.get(table_of, {}), _row_hashes(world.initial, *table_of)
+        if then != now:
+            differing += [
+                ("/".join((*table_of, row_id)), then.get(row_id), row_id in now)
+                for row_id in then.keys() | now.keys()
+                if then.get(row_id) != now.get(row_id)
+            ]
     found = []
-    for key in sorted(set(here) | set(certificate.seed_rows)):
-        wanted = certificate.seed_rows.get(key)
-        row = here.get(key)
-        if hashes.get(key) == wanted:
-            continue
+    for key, wanted, row in sorted(differing, key=lambda item: item[0]):
         service, table, row_id = key.split("/", 2)
         if (certified and service not in certified) or service not in world.initial.services:
             continue  # a service too many or too few is one defect, not one a row
@@ -160,9 +166,7 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
             if is_task
             else place_of(f"seed/{service}", "tables", table, row_id)
         )
-        verb = (
-            "is not there" if row is None else "was not there" if wanted is None else "is another"
-        )
+        verb = "is not there" if not row else "was not there" if wanted is None else "is another"
         found.append(
             evidence(
                 EvidenceKind.SEED_ROW,
@@ -176,6 +180,36 @@ def differing_rows(system: System, task: Task, world: World) -> tuple[Evidence, 
             )
         )
     return tuple(found)
+
+
+def _by_table(certificate: Certificate) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the certified hash of each row at the start, by service and table."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for key, digest in certificate.seed_rows.items():
+        service, table, row_id = key.split("/", 2)
+        found.setdefault((service, table), {})[row_id] = digest
+    return found
+
+
+def _tables(state: WorldState) -> Iterator[tuple[str, str]]:
+    for service, tables in state.services.items():
+        for table in tables:
+            yield service, table
+
+
+def _row_hashes(state: WorldState, service: str, name: str) -> dict[str, str]:
+    """Return the hash of each row of a table, worked out once for all worlds that share it."""
+    tables = state.services.get(service)
+    table = None if tables is None else tables.get(name)
+    if table is None:
+        return {}
+
+    def hashed() -> dict[str, str]:
+        return {
+            row_id: _row_hash(_Keyed(row.digest, row.values)) for row_id, row in table.rows.items()
+        }
+
+    return kept("row hashes", (table,), hashed)
 
 
 class _Keyed:

@@ -5,15 +5,18 @@ Everything here is found without the certificate: by the written rules alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from attribution.evidence import evidence, place_of
+from attribution.interventions.steps import Step
+from attribution.kept import kept
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
-from attribution.spec_check import check_call
-from components.environment.engine import call_recorded, execute
+from attribution.spec_check import Violation, check_call
+from components.environment.engine import execute
 from components.environment.expressions import (
     ExpressionError,
     Scope,
@@ -23,34 +26,12 @@ from components.environment.expressions import (
 from components.environment.identity import Same
 from components.environment.reactions import CompiledReaction, WorldTables
 from components.environment.service import CompiledService
-from components.environment.state import WorldState
 from components.environment.world import World, active_reactions, world_vocabulary
 from components.records.base import to_json
 from components.records.calls import CallRecord, RowChange
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.world import WorldContract
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One executed call with the states around it."""
-
-    before: WorldState
-    after: WorldState
-    call: CallRecord
-
-
-def run_steps(
-    world: World, state: WorldState, calls: Iterable[CallRecord]
-) -> tuple[WorldState, tuple[Step, ...]]:
-    """Execute calls again and keep the states around each."""
-    steps = []
-    for call in calls:
-        after, record = call_recorded(world, state, call.service, call.tool, call.arguments)
-        steps.append(Step(state, after, record))
-        state = after
-    return state, tuple(steps)
 
 
 def promised_reactions(world: World, contract: WorldContract) -> dict[str, CompiledReaction] | None:
@@ -101,6 +82,7 @@ def check_step(
         seen["calls"] = [
             [item.service, item.tool, thaw(item.arguments)] for item in (*earlier, call)
         ]
+    breaches = kept("breaches", (world, promised, step), lambda: _breaches(world, promised, step))
     found = [
         evidence(
             EvidenceKind.SPEC,
@@ -116,22 +98,59 @@ def check_step(
             expected=violation.expected,
             found=violation.found,
         )
-        for violation in check_call(service, step.before, step.after, call)
+        for violation in breaches.documentation
     ]
-    if promised is not None:
-        found += _reactions(world, promised, step, seen)
+    found += [
+        evidence(
+            EvidenceKind.CONTRACT,
+            Party.ENVIRONMENT,
+            place_of("reactions", item.reaction),
+            f"after {call.service}.{call.tool} the reaction {item.reaction!r} {item.verb}",
+            **seen,
+            reaction=item.reaction,
+            expected=[to_json(change) for change in item.expected],
+            found=[to_json(change) for change in item.found],
+        )
+        for item in breaches.reactions
+    ]
     return tuple(found)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reacted:
+    """One promised reaction that came out otherwise."""
+
+    reaction: str
+    verb: str
+    expected: tuple[RowChange, ...]
+    found: tuple[RowChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Breaches:
+    """What one call breaks, whoever made it."""
+
+    documentation: tuple[Violation, ...]
+    reactions: tuple[_Reacted, ...]
+
+
+@metered(Intervention.SPEC_CHECK)
+def _breaches(world: World, promised: dict[str, CompiledReaction] | None, step: Step) -> _Breaches:
+    service = world.services[step.call.service]
+    return _Breaches(
+        documentation=check_call(service, step.before, step.after, step.call),
+        reactions=() if promised is None else tuple(_reactions(world, promised, step)),
+    )
+
+
 def _reactions(
-    world: World, promised: dict[str, CompiledReaction], step: Step, seen: dict[str, Any]
-) -> list[Evidence]:
+    world: World, promised: dict[str, CompiledReaction], step: Step
+) -> Iterator[_Reacted]:
     call = step.call
     should = execute(
         replace(world, reactions=promised), step.before, call.service, call.tool, call.arguments
     )
     expected, actual = _by_cause(should.changes), _by_cause(call.changes)
-    found = []
     for cause in sorted(set(expected) | set(actual)):
         want, have = expected.get(cause, ()), actual.get(cause, ())
         if want == have:
@@ -140,19 +159,7 @@ def _reactions(
         verb = (
             "does not happen" if not have else "is not promised" if not want else "writes otherwise"
         )
-        found.append(
-            evidence(
-                EvidenceKind.CONTRACT,
-                Party.ENVIRONMENT,
-                place_of("reactions", name),
-                f"after {call.service}.{call.tool} the reaction {name!r} {verb}",
-                **seen,
-                reaction=name,
-                expected=[to_json(change) for change in want],
-                found=[to_json(change) for change in have],
-            )
-        )
-    return found
+        yield _Reacted(reaction=name, verb=verb, expected=want, found=have)
 
 
 def _by_cause(changes: Iterable[RowChange]) -> dict[str, tuple[RowChange, ...]]:
@@ -199,6 +206,7 @@ def _rule(reaction: Any) -> Any:
     return body["on"], body["writes"]
 
 
+@metered(Intervention.ROWS)
 def broken_rows(
     world: World,
     contract: WorldContract,

@@ -14,6 +14,8 @@ import jsonschema_rs
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.runs import Arm
+from attribution.kept import kept
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.errors import HarnessError
 from components.harness.formats import READERS
@@ -22,7 +24,6 @@ from components.harness.parsing import parse_turn
 from components.harness.rendering import (
     render_feedback,
     render_observation,
-    render_system,
     render_user,
     tool_text,
 )
@@ -38,6 +39,7 @@ _MARK = "q7Zx0-mark"
 _REFUSAL = error_envelope(ErrorCode.NOT_FOUND, f"{_MARK} is not found")
 
 
+@metered(Intervention.PARSING)
 def misread_turns(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
     """Return the parsers that read a valid call where the harness read none that is valid."""
     try:
@@ -113,6 +115,7 @@ def _is_valid(stage: Stage, call: ParsedCall) -> bool:
     return schema is not None and jsonschema_rs.is_valid(thaw(schema), thaw(call.arguments))
 
 
+@metered(Intervention.RENDERING)
 def broken_rendering(arm: Arm) -> tuple[Evidence, ...]:
     """Return the templates that do not show what they must, and needed tools that are hidden."""
     settings = arm.system.harness
@@ -228,14 +231,15 @@ def _system_problems(
     arm: Arm, settings: HarnessSettings
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     task = arm.task
-    shown = settings.model_copy(update={"user_prompt": "", "hidden_tools": ()})
+    whole = {"user_prompt": "", "hidden_tools": ()}
+    shown = kept("whole harness", (settings,), lambda: settings.model_copy(update=whole))
     try:
-        tools = set_stage(shown, arm.world, task).tools
-        text = render_system(settings, tools, task.world.now, task.policy_rules)
+        stage = set_stage(shown, arm.world, task)
     except HarnessError as error:
         yield "system_prompt", str(error), {}
         return
     needed = {f"{step.service}__{step.tool}" for step in task.gold.values()} | {FINISH, READ_MORE}
+    tools, text = stage.tools, stage.system_text
     names = [tool.name for tool in tools]
     for tool in tools:
         if tool.name not in needed:

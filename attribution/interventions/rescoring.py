@@ -10,6 +10,7 @@ from typing import Any
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.gold import certified_final, with_changes
+from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from components.environment.state import WorldState, net_changes
 from components.environment.world import World
@@ -49,6 +50,7 @@ def reference_rubric(task: Task, certificate: Certificate, world: World) -> Rubr
         return None
 
 
+@metered(Intervention.RUBRIC)
 def broken_criteria(system: System, task: Task, world: World) -> tuple[Evidence, ...]:
     """Return the criteria of a task that are not what its certified run makes them.
 

@@ -7,12 +7,15 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from attribution.interventions.steps import executed
 from attribution.kept import kept
+from attribution.meter import Intervention, metered
 from components.environment.engine import call_recorded
+from components.environment.reactions import services_named
 from components.environment.state import WorldState
 from components.environment.world import World, build_world
 from components.evaluator.rubric import is_pass, score_criteria
@@ -25,8 +28,9 @@ from components.harness.policy import (
     PrefixPolicy,
     RolloutPlan,
 )
+from components.records.base import to_json
 from components.records.calls import CallRecord
-from components.records.frozen import FrozenDict, JsonObject
+from components.records.frozen import FrozenDict, JsonObject, content_hash
 from components.records.system import System
 from components.records.task import Task
 from components.records.trajectory import CriterionScore, StopReason, Trajectory, Turn
@@ -54,6 +58,14 @@ class Run:
     criteria: FrozenDict[str, CriterionScore]
     passed: bool | None
     """None: a boundary broke, or a criterion could not be decided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Played:
+    """One rollout played here, before anybody scores it."""
+
+    trajectory: Trajectory
+    final: WorldState
 
 
 class SilentPolicy:
@@ -84,6 +96,19 @@ class _Session:
         return record
 
 
+class _KeptSession(_Session):
+    """The same, where siblings that make the same calls share them."""
+
+    def call(
+        self, service: str, tool: str, arguments: Mapping[str, Any], key: str | None = None
+    ) -> CallRecord:
+        """Execute one call, or return the record of it."""
+        del key
+        step = executed(self._world, self.state, service, tool, arguments)
+        self.state = step.after
+        return step.call
+
+
 def arm_of(system: System, task_id: str) -> Arm:
     """Return the arm of a task.
 
@@ -95,22 +120,41 @@ def arm_of(system: System, task_id: str) -> Arm:
 
 
 def world_of(system: System, spec: WorldSpec) -> World:
-    """Return a world, built once for all systems that share environment and specs. Raises
+    """Return a world, built once for all systems that share the records it is made of. Raises
     SynthesisError.
     """
-    inputs = (system.environment, system.reference.specs, spec)
-    return kept("world", inputs, lambda: build_world(system, spec))
+    environment, specs = system.environment, system.reference.specs
+    return kept("world", (environment, specs, spec), lambda: _shared_world(system, spec))
+
+
+def _shared_world(system: System, spec: WorldSpec) -> World:
+    environment, specs = system.environment, system.reference.specs
+    names = sorted({*spec.services, *spec.distractors})
+    parts = (environment.blueprints, environment.seeds, environment.code, specs)
+    active = {
+        name: reaction
+        for name, reaction in sorted(environment.reactions.items())
+        if services_named(reaction) <= set(names)
+    }
+    inputs = (*(part.get(name) for name in names for part in parts), *active.values())
+    values = (content_hash(to_json(spec)), *active)
+    return kept("shared world", inputs, lambda: build_world(system, spec), values)
 
 
 def play(arm: Arm, policy: Policy, seed: int = 0) -> Run:
     """Play one rollout of a policy that never waits."""
-    session = _Session(arm.world)
+    played = _play(arm, policy, _Session(arm.world), seed)
+    criteria, passed = score(arm, played.final, played.trajectory)
+    return Run(trajectory=played.trajectory, final=played.final, criteria=criteria, passed=passed)
+
+
+def _play(arm: Arm, policy: Policy, session: _Session, seed: int = 0) -> _Played:
     plan = RolloutPlan(rollout_id="replay", group_index=0, seed=seed, component_hashes=FrozenDict())
     trajectory = _now(run_rollout(arm.system, arm.world, arm.task, policy, plan, session))
-    criteria, passed = score(arm, session.state, trajectory)
-    return Run(trajectory=trajectory, final=session.state, criteria=criteria, passed=passed)
+    return _Played(trajectory=trajectory, final=session.state)
 
 
+@metered(Intervention.SCORING)
 def score(
     arm: Arm, final: WorldState, trajectory: Trajectory
 ) -> tuple[FrozenDict[str, CriterionScore], bool | None]:
@@ -124,31 +168,59 @@ def score(
 
 
 def play_on(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:
-    """Say recorded texts again, then let the oracle go on."""
-    oracle = OraclePolicy(arm.task)
-    policy: Policy = PrefixPolicy(texts=tuple(texts), then=oracle) if texts else oracle
-    return play(arm, policy, seed)
+    """Say recorded texts again, then let the oracle go on; made once for all evaluators."""
+    make = _oracle_played if not texts else _continued
+    return _kept_run(arm, "continuation", tuple(texts), make, seed)
 
 
 def oracle_run(arm: Arm) -> Run:
-    """Return the oracle's run from the start, scored by this arm; made once for all evaluators."""
-    system = arm.system
-    inputs = (system.environment, system.reference.specs, system.harness, arm.task)
-    run = kept("oracle", inputs, lambda: play_on(arm, ()))
-    criteria, passed = score(arm, run.final, run.trajectory)
-    return replace(run, criteria=criteria, passed=passed)
+    """Return the oracle's run from the start, scored by this arm."""
+    return play_on(arm, ())
 
 
 def replay(arm: Arm, texts: Sequence[str], seed: int = 0) -> Run:
-    """Say recorded texts again, and nothing more."""
-    run = play(arm, PrefixPolicy(texts=tuple(texts), then=SilentPolicy()), seed)
-    turns = run.trajectory.turns[: len(texts)]
-    return Run(
-        trajectory=run.trajectory.model_copy(update={"turns": turns}),
-        final=run.final,
-        criteria=run.criteria,
-        passed=run.passed,
-    )
+    """Say recorded texts again, and nothing more; made once for all evaluators."""
+    return _kept_run(arm, "replay", tuple(texts), _replayed, seed)
+
+
+def _kept_run(
+    arm: Arm,
+    what: str,
+    texts: tuple[str, ...],
+    make: Callable[[Arm, tuple[str, ...]], _Played],
+    seed: int,
+) -> Run:
+    """Return a run, scored by this arm. What is played reads no rubric, and no script its seed."""
+    system = arm.system
+    inputs = (arm.world, system.harness, arm.task)
+    played = kept(what, inputs, lambda: make(arm, texts), texts)
+    trajectory, final = played.trajectory, played.final
+    evaluator, task_id = system.evaluator, arm.task.task_id
+    judges = (evaluator.rubrics.get(task_id), evaluator.settings, arm.world.initial)
+    criteria, passed = kept("score", (played, *judges), lambda: score(arm, final, trajectory))
+    if seed:
+        trajectory = trajectory.model_copy(update={"seed": seed})
+    return Run(trajectory=trajectory, final=final, criteria=criteria, passed=passed)
+
+
+@metered(Intervention.ORACLE)
+def _oracle_played(arm: Arm, texts: tuple[str, ...]) -> _Played:
+    del texts
+    return _play(arm, OraclePolicy(arm.task), _KeptSession(arm.world))
+
+
+@metered(Intervention.CONTINUATION)
+def _continued(arm: Arm, texts: tuple[str, ...]) -> _Played:
+    policy = PrefixPolicy(texts=texts, then=OraclePolicy(arm.task))
+    return _play(arm, policy, _KeptSession(arm.world))
+
+
+@metered(Intervention.REPLAY)
+def _replayed(arm: Arm, texts: tuple[str, ...]) -> _Played:
+    policy = PrefixPolicy(texts=texts, then=SilentPolicy())
+    played = _play(arm, policy, _KeptSession(arm.world))
+    turns = played.trajectory.turns[: len(texts)]
+    return replace(played, trajectory=played.trajectory.model_copy(update={"turns": turns}))
 
 
 def texts_of(trajectory: Trajectory) -> tuple[str, ...]:

@@ -11,8 +11,10 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from components.environment.identity import Same
 from components.environment.service import CompiledService
 from components.records.frozen import FrozenDict, JsonObject
 from components.records.harness import HarnessSettings
@@ -92,13 +94,18 @@ def _own_tools(task: Task) -> Iterable[ShownTool]:
 
 def signature_of(tool: ShownTool) -> str:
     """Return a tool as one line: `helpdesk__get_ticket(id: string, limit?: integer = 20)`."""
-    properties = tool.schema.get("properties") or {}
-    required = set(tool.schema.get("required") or ())
+    return _signature(tool.name, Same(tool.schema))
+
+
+@lru_cache(maxsize=4096)
+def _signature(tool: str, known: Same[JsonObject]) -> str:
+    properties = known.value.get("properties") or {}
+    required = set(known.value.get("required") or ())
     parts = [
         f"{name}{'' if name in required else '?'}: {_type_of(schema)}{_default_of(schema)}"
         for name, schema in properties.items()
     ]
-    return f"{tool.name}({', '.join(parts)})"
+    return f"{tool}({', '.join(parts)})"
 
 
 def compact_of(tool: ShownTool) -> str:
@@ -109,13 +116,18 @@ def compact_of(tool: ShownTool) -> str:
     """
     if tool.name == FINISH:
         return f"{FINISH}(answer)"
-    required = set(tool.schema.get("required") or ())
+    return _compact(tool.name, Same(tool.schema))
+
+
+@lru_cache(maxsize=4096)
+def _compact(tool: str, known: Same[JsonObject]) -> str:
+    required = set(known.value.get("required") or ())
     parts = []
-    for name, schema in (tool.schema.get("properties") or {}).items():
+    for name, schema in (known.value.get("properties") or {}).items():
         kind = _type_of(schema).replace('"', "").replace(" | ", "|")
         optional = "" if name in required else "?"
         parts.append(f"{name}{optional}" + ("" if kind == "string" else f": {kind}"))
-    return f"{tool.name}({', '.join(parts)})"
+    return f"{tool}({', '.join(parts)})"
 
 
 def answer_text(schema: Mapping[str, Any]) -> str:

@@ -14,9 +14,11 @@ from typing import Any
 
 from attribution.accept import Example, decide
 from attribution.attribute import attribute_trajectory
+from attribution.meter import Cost, measuring
 from attribution.modes import failure_modes
 from attribution.records import Attribution, FailureMode, Party
 from components.records.base import Record, to_json
+from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.compute.jobs import Job, Work
@@ -48,15 +50,18 @@ class Judged(Record):
     decisions: tuple[Decided, ...]
     seconds: float
     """That the verdicts took."""
+    cost: FrozenDict[str, Cost]
+    """What they took by intervention."""
 
 
 def judge(rules: Rules, case: Case) -> Judged:
     """Attribute every rollout of a case, and mend what is blamed."""
     started = time.perf_counter()
-    attributions = tuple(
-        attribute_trajectory(case.system, trajectory, scored)
-        for trajectory, scored in zip(case.trajectories, case.scored, strict=True)
-    )
+    with measuring() as meter:
+        attributions = tuple(
+            attribute_trajectory(case.system, trajectory, scored)
+            for trajectory, scored in zip(case.trajectories, case.scored, strict=True)
+        )
     seconds = time.perf_counter() - started
     modes = failure_modes(attributions, case.scored)
     decisions = mended(rules, case, attributions, modes) if rules.repairs else ()
@@ -65,6 +70,7 @@ def judge(rules: Rules, case: Case) -> Judged:
         modes=modes,
         decisions=decisions,
         seconds=seconds,
+        cost=meter.cost(),
     )
 
 

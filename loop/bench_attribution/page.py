@@ -38,6 +38,8 @@ def lines(figures: dict[str, Any]) -> Iterator[str]:
     )
     for name, share in figures["baselines"].items():
         yield f"baseline {name.replace('_', ' ')}: {_of(share)}"
+    for name, cost in figures["cost"].items():
+        yield f"{name.replace('_', ' ')}: {cost['count']} times, {cost['seconds']:.2f} s"
     rows = {**figures["confusion"], **clean["confusion"]}
     columns = list(next(iter(rows.values()), {}))
     yield "at fault".ljust(13) + "".join(column.rjust(13) for column in columns)

@@ -16,7 +16,9 @@ from typing import Any
 from attribution.config import BuiltinFaults
 from attribution.faults.catalog import all_kinds
 from attribution.faults.kinds import When, held_out, plant
+from attribution.meter import added
 from attribution.records import Party
+from components.records.base import to_json
 from components.records.system import System
 from loop.bench_attribution.baselines import Baselines
 from loop.bench_attribution.before import (
@@ -95,6 +97,9 @@ def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
     console.close()
     figures = _figures(system, found, everything, judged[: len(everything)])
     figures["before_composition"] = count_before(before, judged[len(everything) :])
+    figures["cost"] = {
+        name: to_json(item) for name, item in added(one.cost for one in judged).items()
+    }
     figures["seconds"] = {
         "composed_and_planted": round(planted_seconds, 1),
         "verdicts": round(sum(item.seconds for item in judged), 1),

@@ -338,6 +338,22 @@ def test_a_seed_link_to_nowhere_is_the_services_own_fault() -> None:
     assert "per_9" in admission.reason
 
 
+@pytest.mark.parametrize(("name", "is_twin"), [("Problem 1", True), ("Problem 6", False)])
+def test_a_row_that_is_there_twice_is_the_services_own_fault(name: str, is_twin: bool) -> None:
+    body, seed = desk_blueprint(), desk_seed()
+    by_title = {"table": "ticket", "field": "title", "equals": "$args.ticket_id"}
+    body["tools"]["get_ticket"]["lookups"]["titled"] = {**by_title, "optional": True}
+    tickets = seed["tables"]["ticket"]
+    tickets["tkt_0"] = {**tickets["tkt_1"], "id": "tkt_0", "title": name}
+    spec, blueprint, _ = desk(body)
+
+    admission = admit_service(spec, blueprint, SeedData.model_validate(seed))
+
+    failed = {failure.rule for failure in admission.failures if not failure.tool}
+    assert failed == ({"seed rows of ticket"} if is_twin else set())
+    assert admission.admitted is not is_twin
+
+
 def test_a_tool_that_does_not_compile_costs_only_itself() -> None:
     body = desk_blueprint()
     body["tools"]["close_ticket"]["result"] = {"ticket": "$nobody"}

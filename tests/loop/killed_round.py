@@ -117,7 +117,7 @@ def summary(runs_dir: Path, number: int) -> bytes:
     """Return a round's summary without what may differ: seconds, and the run's name."""
     path = runs_dir / "default" / f"round-{number:04d}" / "summary.json"
     body = json.loads(path.read_bytes())
-    del body["seconds"], body["run"], body["efforts"]
+    del body["seconds"], body["cost"], body["run"], body["efforts"]
     return json.dumps(body, sort_keys=True).encode()
 
 

@@ -74,8 +74,8 @@ class _Altered(Pool):
         judged = super().as_done(job, shared, units, concurrency=concurrency)
         for number, (key, body) in enumerate(judged):
             if number == 0:
-                body["verdict"]["decision"] = "undecided"
-                body["verdict"]["blamed"] = []
+                body["attribution"]["verdict"]["decision"] = "undecided"
+                body["attribution"]["verdict"]["blamed"] = []
             yield key, body
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from attribution.meter import Cost
 from components.errors import LedgerError
 from components.records.base import Record, hash_record, to_json
 from components.records.frozen import FrozenDict, JsonValue, content_hash
@@ -428,6 +429,17 @@ def test_a_missing_config_is_not_made_up_again(ledger: Ledger, config: RunConfig
 
     with pytest.raises(LedgerError, match=r"config\.json is damaged"), ledger.open_round(0, config):
         pass
+
+
+def test_costs_stand_beside_the_seconds_and_are_no_stage(ledger: Ledger, config: RunConfig) -> None:
+    cost = FrozenDict({"replay": Cost(count=2, seconds=0.5)})
+
+    with ledger.locked(), ledger.open_round(0, config) as folder:
+        folder.keep_cost(cost)
+        folder.run_stage("rollout", lambda: {"n": 1})
+
+        assert folder.cost() == cost
+        assert set(folder.seconds()) == {"rollout"}
 
 
 def test_seconds_are_kept_apart_from_what_is_hashed(ledger: Ledger, config: RunConfig) -> None:

@@ -20,7 +20,7 @@ from components.environment.gates.probe import Prober, absent_value, judge_envel
 from components.environment.gates.variants import Joint, Variants, is_documented
 from components.records.blueprint import Blueprint, FieldType, Operation, ToolBlueprint
 from components.records.calls import ErrorCode
-from components.records.frozen import FrozenDict, JsonObject
+from components.records.frozen import FrozenDict, JsonObject, canonical_json
 
 GATE = "self"
 
@@ -28,6 +28,7 @@ GATE = "self"
 def run_self_tests(prober: Prober, blueprint: Blueprint) -> dict[str, list[JsonObject]]:
     """Test normal use and declared errors; return the variants of each tool for later gates."""
     _seed_links(prober, blueprint)
+    _seed_twins(prober, blueprint)
     variants: dict[str, list[JsonObject]] = {}
     for name in prober.tools:
         bindings = bindings_of(blueprint, blueprint.tools[name])
@@ -115,6 +116,31 @@ def _seed_links(prober: Prober, blueprint: Blueprint) -> None:
                             "", GATE, f"seed link {table}.{name}", {"row": row_id},
                             f"a row of {target} with {column} {value!r}", "there is none",
                         )  # fmt: skip
+
+
+def _seed_twins(prober: Prober, blueprint: Blueprint) -> None:
+    """No row is there a second time under another key.
+
+    Rows of a compiled service are drawn, and may come out alike: there it counts only where tools
+    find one row by other columns, since which of the two they find would hang on the keys' order.
+    """
+    lookups = [item for tool in blueprint.tools.values() for item in tool.lookups.values()]
+    for table, entity in sorted(blueprint.entities.items()):
+        named = {item.field for item in lookups if item.table == table and item.field}
+        columns = (named & set(entity.fields)) - {entity.key}
+        first: dict[bytes, str] = {}
+        for row_id, row in prober.rows(table).items():
+            is_found = any(row.get(column) is not None for column in columns)
+            if blueprint.inferred and not is_found:
+                continue
+            others = {name: value for name, value in row.items() if name != entity.key}
+            twin = first.setdefault(canonical_json(others), row_id)
+            if twin != row_id:
+                prober.fail(
+                    "", GATE, f"seed rows of {table}", {"row": row_id},
+                    f"another row than {twin}", "they differ in nothing but the key",
+                )  # fmt: skip
+                break
 
 
 def _named_column(blueprint: Blueprint, target: str) -> str:
