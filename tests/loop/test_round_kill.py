@@ -31,7 +31,7 @@ POLICIES = [
 def test_a_round_killed_at_its_renames_and_commits_ends_with_the_same_summary(
     tmp_path: Path,
 ) -> None:
-    told = killed(tmp_path, number=1, step=23)
+    told = killed(tmp_path, number=1, step=47)
 
     assert told["differing"] == []
     assert told["killed"] > 10

@@ -28,4 +28,4 @@ def test_every_experiment_validates_for_the_verb_that_it_names(name: str) -> Non
     assert named[2] == name
     assert isinstance(seen[0], (RunConfig, TrainConfig))
     assert seen[0].run == name
-    assert seen[0].train.kind == "sft"
+    assert seen[0].train.kind == ("none" if name == "faulty" else "sft")
