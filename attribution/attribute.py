@@ -34,6 +34,7 @@ from attribution.interventions.runs import (
     play_on,
     replay,
     texts_of,
+    turns_before_difference,
     what_was_read,
 )
 from attribution.interventions.steps import run_steps
@@ -243,8 +244,7 @@ class _Case:
         """Return how many turns the policy wrote before it could see anything of a defect."""
         if not self.repaired.suspects:
             return len(self.texts)
-        differs = first_difference(self.trajectory, self._replayed(self.clean).trajectory)
-        return len(self.texts) if differs is None else min(differs + 1, len(self.texts))
+        return turns_before_difference(self.trajectory, self._replayed(self.clean).trajectory)
 
     def _first_lost(self, arm: Arm, most: int) -> int:
         """Return the fewest turns after which the oracle can no longer win; once lost is always

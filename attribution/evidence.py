@@ -9,6 +9,7 @@ from typing import Any
 from attribution.records import Evidence, EvidenceKind, Party
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash, freeze
+from components.records.patch import Patch
 
 
 def place_of(artifact: str, *parts: str) -> str:
@@ -26,6 +27,11 @@ def split_place(place: str) -> tuple[str, tuple[str, ...]]:
     artifact, _, pointer = place.partition("#")
     parts = pointer.split("/")[1:]
     return artifact, tuple(part.replace("~1", "/").replace("~0", "~") for part in parts)
+
+
+def touched_places(patch: Patch) -> list[str]:
+    """Return every place that a patch adds, replaces or removes."""
+    return [f"{patch.artifact}#{step.path}" for step in patch.operations if step.op != "test"]
 
 
 def same_place(left: str, right: str) -> bool:

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from attribution.interventions.runs import (
     Arm,
     arm_of,
-    first_difference,
     play_on,
     replay,
     texts_of,
+    turns_before_difference,
 )
 from attribution.records import AcceptanceCheck, Regression
 from components.artifacts import component_versions
@@ -40,8 +40,7 @@ def come_out(arm: Arm, trajectory: Trajectory, passes: bool) -> tuple[tuple[str,
     again = replay(arm, texts, trajectory.seed)
     if not passes:
         return texts, again.passed is False
-    differs = first_difference(trajectory, again.trajectory)
-    point = len(texts) if differs is None else min(differs + 1, len(texts))
+    point = turns_before_difference(trajectory, again.trajectory)
     return texts[:point], play_on(arm, texts[:point], trajectory.seed).passed is True
 
 

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from components.errors import ConfigError
@@ -170,6 +172,37 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
         dict(sorted(rejected.items())),
         missing=missing - len(added),
     )
+
+
+def compose_for_now(
+    system: System, settings: TaskConfig, wanted: int, base: int, pool: Pool, console: Console
+) -> Composed:
+    """Draft until `wanted` further tasks are certified, and keep no record of the drafts.
+
+    Args:
+        system: services and the tasks that are there already.
+        settings: shape of the tasks.
+        wanted: how many tasks are to be added.
+        base: seed of the first draft.
+        pool: who makes drafts.
+        console: where progress is shown.
+
+    Raises:
+        ConfigError: too few drafts became tasks.
+    """
+    with TemporaryDirectory() as folder, closing(UnitLog(Path(folder) / "drafts")) as units:
+        drafting = Drafting(
+            settings=settings,
+            base=base,
+            units=units,
+            stage="tasks",
+            pool=pool,
+            console=console,
+        )
+        composed = draft_tasks(drafting, system, wanted)
+    if composed.missing:
+        raise ConfigError(too_few(composed, wanted))
+    return composed
 
 
 def _is_held_out(system: System, draft: ComposedTask) -> bool:

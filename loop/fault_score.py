@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attribution.evidence import same_place, touched_places
 from attribution.records import FailureMode, Party
 from components.records.frozen import content_hash
 from components.records.patch import Patch
@@ -153,7 +154,7 @@ def _blaming(item: RoundBlame) -> list[FailureMode]:
 
 def _names(mode: FailureMode, fault: Patch) -> bool:
     return mode.party.value == fault.component.value and any(
-        _meet(mode.place, place) for place in _places(fault)
+        same_place(mode.place, place) for place in touched_places(fault)
     )
 
 
@@ -163,22 +164,6 @@ def _mends(item: Decided, fault: Patch) -> bool:
         return False
     if is_removal(patch):
         return False
-    return any(_meet(left, right) for left in _places(patch) for right in _places(fault))
-
-
-def _places(patch: Patch) -> list[str]:
-    return [
-        f"{patch.artifact}#{operation.path}"
-        for operation in patch.operations
-        if operation.op != "test"
-    ]
-
-
-def _meet(left: str, right: str) -> bool:
-    """Return whether one place contains the other."""
-    shorter, longer = sorted((left, right), key=len)
-    return (
-        longer == shorter
-        or longer.startswith(shorter.rstrip("/") + "/")
-        or (shorter.endswith("#") and longer.startswith(shorter))
+    return any(
+        same_place(left, right) for left in touched_places(patch) for right in touched_places(fault)
     )

@@ -256,6 +256,12 @@ def first_difference(recorded: Trajectory, other: Trajectory) -> int | None:
     return None
 
 
+def turns_before_difference(recorded: Trajectory, other: Trajectory) -> int:
+    """Return how many turns were written before anything that differs in another arm was seen."""
+    differs, num_turns = first_difference(recorded, other), len(recorded.turns)
+    return num_turns if differs is None else min(differs + 1, num_turns)
+
+
 def _now(waiting: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never waits to its end, whether or not an event loop is running
     around it.

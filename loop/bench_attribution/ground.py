@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from components.environment.catalog_loader import (
     builtin_services,
@@ -13,17 +10,15 @@ from components.environment.catalog_loader import (
     load_reactions,
     load_service,
 )
-from components.errors import ConfigError
 from components.harness.defaults import default_harness
 from components.records.frozen import FrozenDict
 from components.records.system import Environment, Reference, System
 from components.records.world import WorldContract
 from components.task.config import TaskConfig
-from loop.composing import Drafting, draft_tasks, first_seed, too_few
+from loop.composing import compose_for_now, first_seed
 from loop.compute.pool import Pool
 from loop.console import Console
 from loop.seed_round import TURNS_PER_STEP
-from loop.units import UnitLog
 
 SHAPES = ((2, 3, 0), (2, 4, 1), (3, 6, 2))
 """Services, calls and distractors of the tasks: a third each."""
@@ -68,19 +63,8 @@ def with_composed(
             domains=(),
             max_drafts_per_task=20,
         )
-        with TemporaryDirectory() as folder, closing(UnitLog(Path(folder) / "drafts")) as units:
-            drafting = Drafting(
-                settings=settings,
-                base=first_seed(seed) + 1_000_000 * number,
-                units=units,
-                stage="tasks",
-                pool=pool,
-                console=console,
-            )
-            composed = draft_tasks(drafting, system, wanted)
-        if composed.missing:
-            raise ConfigError(too_few(composed, wanted))
-        system = composed.system
+        base = first_seed(seed) + 1_000_000 * number
+        system = compose_for_now(system, settings, wanted, base, pool, console).system
     return system
 
 

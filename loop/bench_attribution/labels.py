@@ -12,10 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attribution.interventions.runs import Arm, Run, first_difference, oracle_run, play_on, texts_of
+from attribution.interventions.runs import (
+    Arm,
+    Run,
+    texts_of,
+    turns_before_difference,
+)
 from attribution.records import Party
 from components.records.trajectory import ScoredTrajectory, ScoreStatus, Trajectory
-from loop.bench_attribution.playing import replayed, twin_run
+from loop.bench_attribution.playing import replayed, twin_run, wins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +64,13 @@ def label_of(
     point = _point(trajectory, again.trajectory, twin)
     texts = texts_of(trajectory)
     parties: set[Party] = set()
-    is_winnable = _wins(clean, texts[:point], trajectory.seed)
+    is_winnable = wins(clean, texts[:point], trajectory.seed)
     if party is not None and (
-        twin.passed is True or (is_winnable and not _wins(faulty, texts[:point], trajectory.seed))
+        twin.passed is True or (is_winnable and not wins(faulty, texts[:point], trajectory.seed))
     ):
         parties.add(party)
     same_turn = texts_of(twin.trajectory)[: point + 1]
-    loses_alike = twin.passed is False and not _wins(clean, same_turn, trajectory.seed)
+    loses_alike = twin.passed is False and not wins(clean, same_turn, trajectory.seed)
     if not is_winnable or loses_alike or not parties:
         parties.add(Party.POLICY)
     return Label(parties=frozenset(parties), point=point)
@@ -76,14 +81,8 @@ def _point(trajectory: Trajectory, again: Trajectory, twin: Run) -> int:
     policy writes because of it (a script knows its task's gold).
     """
     texts = texts_of(trajectory)
-    differs = first_difference(trajectory, again)
-    met = len(texts) if differs is None else min(differs + 1, len(texts))
+    met = turns_before_difference(trajectory, again)
     for index, text in enumerate(texts_of(twin.trajectory)[:met]):
         if text != texts[index]:
             return index
     return met
-
-
-def _wins(arm: Arm, texts: tuple[str, ...], seed: int) -> bool:
-    run = play_on(arm, texts, seed) if texts else oracle_run(arm)
-    return run.passed is True

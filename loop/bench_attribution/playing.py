@@ -6,9 +6,9 @@ policy in the clean system.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from attribution.interventions.runs import Arm, Run, arm_of, play, replay
+from attribution.interventions.runs import Arm, Run, arm_of, oracle_run, play, play_on, replay
 from components.evaluator.rubric import score_group
 from components.harness.policy import Policy
 from components.records.frozen import FrozenDict
@@ -53,6 +53,12 @@ def twin_run(clean: Arm, trajectory: Trajectory, seed: int) -> Run:
 def replayed(arm: Arm, trajectory: Trajectory) -> Run:
     """Say the recorded texts again, and nothing more."""
     return replay(arm, tuple(turn.raw_text for turn in trajectory.turns), trajectory.seed)
+
+
+def wins(arm: Arm, texts: Sequence[str], seed: int) -> bool:
+    """Return whether a run without slips still passes after these texts."""
+    run = play_on(arm, texts, seed) if texts else oracle_run(arm)
+    return run.passed is True
 
 
 def only(system: System, names: Iterable[str]) -> System:

@@ -10,18 +10,17 @@ from attribution.interventions.runs import (
     Arm,
     SilentPolicy,
     arm_of,
-    first_difference,
     oracle_run,
     play,
-    play_on,
     texts_of,
+    turns_before_difference,
 )
 from attribution.records import Party
 from components.errors import SelvageError
 from components.records.system import System
 from loop.bench_attribution.judging import Judged
 from loop.bench_attribution.planting import Instance, Rollout
-from loop.bench_attribution.playing import replayed
+from loop.bench_attribution.playing import replayed, wins
 from loop.decided import Decided, is_removal
 from loop.mending import system_after
 
@@ -97,15 +96,9 @@ def _decides_as_clean(clean: Arm, after: Arm, item: Rollout) -> bool:
     if item.scored.passed is None:
         return again.passed is not None
     texts = texts_of(item.trajectory)
-    differs = first_difference(item.trajectory, again.trajectory)
-    point = len(texts) if differs is None else min(differs + 1, len(texts))
+    point = turns_before_difference(item.trajectory, again.trajectory)
     seed = item.trajectory.seed
-    is_won = _wins(after, texts[:point], seed)
-    return is_won or not _wins(clean, texts[:point], seed)
-
-
-def _wins(arm: Arm, texts: Sequence[str], seed: int) -> bool:
-    return play_on(arm, texts, seed).passed is True
+    return wins(after, texts[:point], seed) or not wins(clean, texts[:point], seed)
 
 
 def _silent(arm: Arm) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attribution.evidence import same_place, split_place
+from attribution.evidence import same_place, split_place, touched_places
 from attribution.records import Attribution, Decision, Party
 from components.records.patch import Patch
 from loop.bench_attribution.before import FoundBefore, Inherited
@@ -56,8 +56,7 @@ def places_meet(place: str, fault: Patch) -> bool:
     artifact, keys = split_place(place)
     if len(keys) < _WHOLE.get(artifact.partition("/")[0], 0):
         return False
-    touched = [f"{fault.artifact}#{step.path}" for step in fault.operations if step.op != "test"]
-    return any(same_place(place, other) for other in (fault.place, *touched))
+    return any(same_place(place, other) for other in (fault.place, *touched_places(fault)))
 
 
 @dataclass(slots=True)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from components.errors import ConfigError
@@ -22,12 +21,11 @@ from components.task.config import TaskConfig
 from loop.bench_attribution.ground import services_alone
 from loop.bench_tasks.measuring import MEASURE, Ground, Measured, Named
 from loop.bench_tasks.planting import CERTIFY_FAULTY, Certified, Wanted, kinds_of_tasks
-from loop.composing import Composed, Drafting, draft_tasks, first_seed, too_few
+from loop.composing import Composed, compose_for_now, first_seed
 from loop.compute.pool import Pool, open_pool
 from loop.config import BenchConfig
 from loop.console import Console
 from loop.tasks.folder import read_set
-from loop.units import UnitLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,19 +83,7 @@ def _composed(num_tasks: int, seed: int, pool: Pool, console: Console) -> Compos
         domains=(),
         max_drafts_per_task=20,
     )
-    with TemporaryDirectory() as folder, closing(UnitLog(Path(folder) / "drafts")) as units:
-        drafting = Drafting(
-            settings=settings,
-            base=first_seed(seed),
-            units=units,
-            stage="tasks",
-            pool=pool,
-            console=console,
-        )
-        composed = draft_tasks(drafting, services_alone(), num_tasks)
-    if composed.missing:
-        raise ConfigError(too_few(composed, num_tasks))
-    return composed
+    return compose_for_now(services_alone(), settings, num_tasks, first_seed(seed), pool, console)
 
 
 def _making(composed: Composed) -> dict[str, Any]:
