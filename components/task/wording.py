@@ -73,7 +73,7 @@ class Wording:
             return fill(words, {"": self._noun_phrase(item.source)})
         if item.source is None and not item.parameter.names_row:
             is_text = item.parameter.schema.get("type") == "string" and not (
-                "enum" in item.parameter.schema or "pattern" in item.parameter.schema
+                item.words or "enum" in item.parameter.schema or "pattern" in item.parameter.schema
             )
             words = phrases().slot(step.shape, pointer, is_fact=False, is_text=is_text)
             return fill(words, {"": [self._literal(step, item)]})
