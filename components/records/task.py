@@ -228,6 +228,19 @@ Clause = Annotated[Restraint | Condition | Every, Field(discriminator="kind")]
 """What a request says beyond its steps one by one."""
 
 
+class Edit(Record):
+    """One step from an explicit request to one as people write it."""
+
+    kind: Literal["indirect", "lookup", "join"]
+    """`indirect`: a row is read by what it is; `lookup`: what names it is looked up first; `join`:
+    a sentence joins the one before.
+    """
+    step: str
+    """Step that reads otherwise, that was added, or whose sentence joins."""
+    name: str = ""
+    """What the request does not say any more."""
+
+
 class Task(Record):
     """One task, as admitted."""
 
@@ -254,11 +267,16 @@ class Task(Record):
     """What the request says beyond its steps; by name (`c01`, ...)."""
     user: UserScript | None = None
     """Who says the request bit by bit; None: the instruction is said whole, and nobody answers."""
+    explicit: str = ""
+    """What the instruction was before it was calibrated; empty: it was not."""
+    edits: tuple[Edit, ...] = ()
+    """How it was calibrated, edit by edit."""
 
     @model_serializer(mode="wrap")
     def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A task without clauses, or without a user, is written, and hashed, without these keys."""
+        """What a task does not have (clauses, a user, edits) is not written, and not hashed."""
         body = _without(handler(self), "clauses", bool(self.clauses))
+        body = _without(_without(body, "explicit", bool(self.edits)), "edits", bool(self.edits))
         return _without(body, "user", self.user is not None)
 
 

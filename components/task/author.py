@@ -85,6 +85,8 @@ def author_task(
         answer=FrozenDict(dict(sorted(_answer(walk).items()))),
         answer_schema=freeze(_answer_schema(walk)),
         clauses=FrozenDict(dict(sorted(_clauses(walk, spans)))),
+        explicit=walk.explicit if walk.edits else "",
+        edits=walk.edits,
     )
     if isinstance(request, Dialogue):
         draft = draft.model_copy(

@@ -7,7 +7,7 @@ end is a rejected draft with a reason of `components.task.reasons`, never an exc
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from components.environment.world import build_world
@@ -19,6 +19,7 @@ from components.records.task import Certificate, RejectedDraft, Task
 from components.records.world import WorldSpec
 from components.task.asides import spoken
 from components.task.author import author_task
+from components.task.calibrate import edits_at, places_of
 from components.task.certify import certify
 from components.task.clauses import LEAST_LENGTH, ClauseKind, Names, drawn_kinds
 from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
@@ -53,6 +54,8 @@ class TaskSettings(Protocol):
     def domains(self) -> tuple[str, ...]: ...
     @property
     def multi_turn(self) -> float: ...
+    @property
+    def implicit(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,7 @@ def _drafted(
     walk = lengthened(ground, wanted, names, own)
     if walk is not None:
         walk = with_asides(ground, walk, wanted, names, own)
-        made = _certified(system, ground, walk, settings, made_as, own)
+        made = _settled(system, ground, walk, settings, made_as, own)
         if isinstance(made, ComposedTask):
             return made
     # A draft whose clauses come to nothing is the plain one that its seed would give without them.
@@ -132,10 +135,42 @@ def _drafted(
         )
     walk = with_asides(ground, plain, wanted, Names(), own)
     if walk.clauses:
-        made = _certified(system, ground, walk, settings, made_as, own)
+        made = _settled(system, ground, walk, settings, made_as, own)
         if isinstance(made, ComposedTask) or made.reason not in _OF_CLAUSES:
             return made
-    return _certified(system, ground, plain, settings, made_as, rng)
+    return _settled(system, ground, plain, settings, made_as, rng)
+
+
+def _settled(
+    system: System,
+    ground: Ground,
+    walk: Walk,
+    settings: TaskSettings,
+    made: _Made,
+    rng: random.Random,
+) -> ComposedTask | Rejection:
+    """Return the certified task of a walk, as implicit as is asked for."""
+    state = rng.getstate()
+
+    def certified(walk: Walk) -> ComposedTask | Rejection:
+        again = random.Random()
+        again.setstate(state)  # one draw of words and distractors for all
+        return _certified(system, ground, walk, settings, made, again)
+
+    found = _certified(system, ground, walk, settings, made, rng)
+    if not isinstance(found, ComposedTask) or made.has_user or not settings.implicit:
+        return found
+    own = random.Random(f"{made.seed}:calibrate")
+    walk = replace(walk, explicit=found.task.instruction)
+    places = places_of(ground, walk, own)
+    whole, rest = divmod(settings.implicit * len(places), 1)
+    for place in own.sample(places, int(whole) + (own.random() < rest)):
+        for edited in edits_at(ground, walk, place, own):
+            better = certified(edited)
+            if isinstance(better, ComposedTask):
+                found, walk = better, edited
+                break
+    return found
 
 
 def _certified(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
+from itertools import pairwise
 
 from components.environment.state import rows_of
 from components.environment.world import World
@@ -40,7 +41,10 @@ def check_structure(task: Task, graph: ToolGraph) -> Rejection | None:
     if set(services) != set(task.world.services):
         return _no(Reason.STRUCTURE, f"gold visits {sorted(set(services))}")
     in_groups = {step for item in task.clauses.values() for step in steps_of(item)}
-    for left, right, name in zip(services, services[1:], names[1:], strict=False):
+    added = looked_up(task)
+    walked = [name for name in names if name not in added]
+    for before, name in pairwise(walked):
+        left, right = task.gold[before].service, task.gold[name].service
         if left == right and name not in in_groups:
             return _no(Reason.STRUCTURE, f"{name} calls {right} twice in a row")
     if length_of(task) <= len(task.world.services):
@@ -69,9 +73,16 @@ def steps_of(clause: Clause) -> tuple[str, ...]:
 
 
 def length_of(task: Task) -> int:
-    """Return L: the calls of gold, where a write for every row of a part of a list counts once."""
+    """Return L: the calls of gold, where a write for every row of a part of a list counts once, and
+    what calibration has looked up does not.
+    """
     groups = [steps for item in task.clauses.values() if (steps := steps_of(item))]
-    return len(task.gold) - sum(len(steps) - 1 for steps in groups)
+    return len(task.gold) - sum(len(steps) - 1 for steps in groups) - len(looked_up(task))
+
+
+def looked_up(task: Task) -> frozenset[str]:
+    """Return the steps of gold that calibration has added."""
+    return frozenset(edit.step for edit in task.edits if edit.kind == "lookup")
 
 
 def check_words(system: System, task: Task, world: World) -> Rejection | None:

@@ -47,8 +47,8 @@ class TaskMeasures(Record):
     """Tasks that ask for an answer."""
     grammar: FrozenDict[str, int] = FrozenDict()
     """What requests say beyond their steps -> tasks: pick, restraint, condition, every, count, sum,
-    date; user for a request that is said bit by bit, correct and change_mind for what that user
-    does; `plain` for those that say nothing beyond them.
+    date; implicit for one that was calibrated; user for a request that is said bit by bit, correct
+    and change_mind for what that user does; `plain` for those that say nothing beyond them.
     """
     difficulty: FrozenDict[str, int]
     """Sum of the tools' difficulties, in steps of 5 -> tasks."""
@@ -120,6 +120,8 @@ def grammar_of(task: Task) -> Sequence[str]:
         found.add("date")
     if any(referent.pick is not None for referent in task.referents.values()):
         found.add("pick")
+    if task.edits:
+        found.add("implicit")
     if task.user is not None:
         found |= {"user"} | {item.kind.value for item in task.user.moves.values()} - {"reveal"}
     return sorted(found) or ["plain"]

@@ -49,6 +49,7 @@ def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -
     page.table(facts)
     page.heading("Instruction")
     page.verbatim(task.instruction)
+    _show_edits(page, task)
     for rule in task.policy_rules:
         page.line(f"rule: {rule}")
     _show_user(page, task)
@@ -71,6 +72,21 @@ def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -
     _show_rubric(page, system.evaluator.rubrics.get(name))
     _show_certificate(page, task, system, certificate)
     return page
+
+
+def _show_edits(page: Page, task: Task) -> None:
+    """Show what the request was before it was calibrated, and how it was."""
+    if not task.edits:
+        return
+    page.line("explicitly it would be:")
+    page.verbatim(task.explicit)
+    said = {
+        "indirect": "{step} reads by what it is, not by {name}",
+        "lookup": "{step} looks up {name}",
+        "join": "the sentence of {step} joins the one before",
+    }
+    for edit in task.edits:
+        page.line(said[edit.kind].format(step=edit.step, name=edit.name))
 
 
 def _show_user(page: Page, task: Task) -> None:

@@ -75,6 +75,7 @@ class _Drawn:
     distractors: int
     domains: tuple[str, ...]
     multi_turn: float
+    implicit: float
 
 
 async def draft_gold(
@@ -98,6 +99,7 @@ async def draft_gold(
         distractors=distractors,
         domains=sizes.domains,
         multi_turn=sizes.multi_turn,
+        implicit=sizes.implicit,
     )
     composed = compose_task(system, drawn, rng.getrandbits(48))
     if isinstance(composed, RejectedDraft):
