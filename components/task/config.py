@@ -26,6 +26,10 @@ class TaskConfig(Config):
     multi_turn: float = Field(default=0.0, ge=0, le=1)
     """Share of drafts whose request a simulated user says bit by bit, in a conversation; 0: every
     request is said at once."""
+    policies: float = Field(default=0.0, ge=0, le=1)
+    """Share of drafts that become a pair of tasks under policy rules: the same words in two worlds
+    that differ in one fact; one must be done, the other refused, or done as a rule allows. A pair
+    counts as two tasks. 0: no task tells rules."""
     max_drafts_per_task: int = Field(ge=1)
     """Drafts tried for each task that is to be admitted, before composing stops with a message."""
 

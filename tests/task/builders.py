@@ -34,6 +34,7 @@ class Settings:
     distractors: int = 1
     domains: tuple[str, ...] = ()
     multi_turn: float = 0.0
+    policies: float = 0.0
 
 
 SMALL = ("directory", "helpdesk", "mail")
