@@ -15,7 +15,7 @@ from typing import Any
 from components.environment.state import row_of, rows_of
 from components.records.blueprint import FieldType
 from components.records.frozen import FrozenDict, content_hash, freeze, thaw
-from components.records.policy import Relation
+from components.records.policy import Relation, RuleFamily
 from components.records.task import Demand, FromRule, GoldStep, Ruled, Task
 from components.records.world import WorldContract, WorldSpec
 from components.task.author import observed_fact, task_id_of
@@ -194,13 +194,17 @@ def _other_values(
     Values that other rows have go first.
     """
     rule, fact = found.rule, found.fact
-    is_kept = keeps(rule.relation, fact.value, limit)
+    is_kept, now = keeps(rule.relation, fact.value, limit), ground.world.initial.now
+    # What lies ahead of the clock stays ahead of it: nobody asks about a trip that is over.
+    is_ahead = rule.family is RuleFamily.WINDOW and fact.value > now
     seen = _seen(ground, fact.row.service, fact.row.table, rule.field)
     for values in (seen, list(_made(ground, found, limit))):
         fitting = [
             value
             for value in dict.fromkeys(values)
-            if type(value) is type(fact.value) and keeps(rule.relation, value, limit) is not is_kept
+            if type(value) is type(fact.value)
+            and (not is_ahead or value > now)
+            and keeps(rule.relation, value, limit) is not is_kept
         ]
         yield from rng.sample(fitting, min(_VALUES, len(fitting)))
 
