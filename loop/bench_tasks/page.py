@@ -8,9 +8,9 @@ from typing import Any
 from loop.plain_page import Page
 
 _WAYS = {
-    "always_comply": "always complying",
-    "always_refuse": "always refusing",
-    "canned_refusal": "one refusal for everything",
+    "always_comply": "always complying passes",
+    "always_refuse": "always refusing passes",
+    "canned_refusal": "one refusal for all passes",
 }
 LEAST_KILLED, LEAST_REFUSED, LEAST_WITH_ALTERNATIVE = 0.99, 0.95, 0.40
 
@@ -54,10 +54,7 @@ def page_of(figures: Mapping[str, Any]) -> Page:
     if pairs["pairs"]:
         page.heading(f"{pairs['pairs']} pairs of one request under a rule")
         page.table(
-            [
-                _row(f"pairs that a policy passes by {_WAYS[name]}", found, "none", None)
-                for name, found in pairs["pass_both"].items()
-            ]
+            [_row(_WAYS[name], found, "none", None) for name, found in pairs["pass_both"].items()]
         )
     page.heading("Mutants by kind")
     page.table([(kind, _of(item)) for kind, item in figures["mutants_by_kind"].items()])
