@@ -148,6 +148,8 @@ def _rule_problem(system: System, task: Task, world: World, gold: Gold, clause: 
         own = [item for item in about if item.name == clause.rule]
         if len(own) != 1 or own[0].allows is not clause.allows or own[0].value != seen:
             return f"{clause.rule} does not look at what gold read"
+        if not own[0].is_clear:
+            return f"{clause.rule} can be read in two ways: a day more or less decides"
         if any(not item.allows for item in about if item.name != clause.rule):
             return f"another rule than {clause.rule} forbids what is asked"
     if tried(world, _before(gold, clause), Call(*call)) is None:
@@ -178,14 +180,14 @@ def broken_rules(
     rules: Mapping[str, PolicyRule],
     asker: tuple[str, ...],
 ) -> Iterator[tuple[str, Judged]]:
-    """Yield the steps of gold that break a rule, with the rule."""
+    """Yield the steps of gold that break a rule, or may be taken to, with the rule."""
     del task
     blueprints = system.environment.blueprints
     for number, name in enumerate(gold.names):
         record = gold.records[name]
         call = (record.service, record.tool, record.arguments)
         for item in judged(rules, blueprints, gold.states[number], asker, call):
-            if not item.allows:
+            if not (item.allows and item.is_clear):
                 yield name, item
 
 

@@ -23,7 +23,7 @@ from components.task.filling import as_object
 from components.task.graph import Place
 from components.task.ground import Ground
 from components.task.known import entity_of
-from components.task.relations import asks_who, keeps, limit_of
+from components.task.relations import asks_who, is_clear, keeps, limit_of
 from components.task.ruled_walks import RuledWalk
 from components.task.rules import (
     ALTERNATIVE,
@@ -79,6 +79,8 @@ def halves_of(
         return
     clause = clause.model_copy(update={"asker": asker})
     limit = limit_of(rule, spec.now, asker)
+    if not is_clear(rule.relation, fact.value, limit):
+        return
     outcome = FromRule(
         source=clause.source,
         relation=rule.relation,
@@ -112,7 +114,7 @@ def _breaks_another(
     """Return whether a call of the walk breaks a rule, the one in question apart."""
     rules, blueprints = rules_of(contract, spec), ground.graph.blueprints
     return any(
-        not item.allows and (item.name, step.name) != (found.name, found.place)
+        not (item.allows and item.is_clear) and (item.name, step.name) != (found.name, found.place)
         for step in found.walk.steps
         for item in judged(
             rules,
@@ -204,6 +206,7 @@ def _other_values(
             for value in dict.fromkeys(values)
             if type(value) is type(fact.value)
             and (not is_ahead or value > now)
+            and is_clear(rule.relation, value, limit)
             and keeps(rule.relation, value, limit) is not is_kept
         ]
         yield from rng.sample(fitting, min(_VALUES, len(fitting)))

@@ -48,6 +48,16 @@ def keeps(relation: Relation, value: Any, limit: Any) -> bool:
             return _is_comparable(value, limit) and bool(value >= limit)
 
 
+def is_clear(relation: Relation, value: Any, limit: Any) -> bool:
+    """Return whether a time is a day or more away from its limit: within a day, whoever counts in
+    dates and whoever counts in hours come to different ends. Other values are always clear.
+    """
+    if relation not in _TIMES or not isinstance(value, str) or not isinstance(limit, str):
+        return True
+    apart = datetime.strptime(value, _FORMAT) - datetime.strptime(limit, _FORMAT)
+    return abs(apart) >= timedelta(days=1)
+
+
 def asks_who(rule: PolicyRule) -> bool:
     """Return whether a rule asks who the person is for whom the policy acts."""
     return rule.relation is Relation.ONE_OF and rule.value is None

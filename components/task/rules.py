@@ -23,7 +23,7 @@ from components.records.task import Certificate, FromDefault, GoldStep, Ruled, T
 from components.records.world import WorldContract, WorldSpec
 from components.task.known import RowKey
 from components.task.phrases import phrases
-from components.task.relations import keeps, limit_of
+from components.task.relations import is_clear, keeps, limit_of
 
 OUTCOME = "outcome"
 """Field of the answer that says what came of the request."""
@@ -46,6 +46,11 @@ class Judged:
     def allows(self) -> bool:
         """Return whether the rule allows the call."""
         return keeps(self.rule.relation, self.value, self.limit)
+
+    @property
+    def is_clear(self) -> bool:
+        """Return whether nobody could read the rule otherwise."""
+        return is_clear(self.rule.relation, self.value, self.limit)
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 
 from components.environment.catalog_loader import builtin_services, load_contract, load_service
 from components.records.policy import PolicyRule, Relation, RuleFamily
-from components.task.relations import keeps, limit_of
+from components.task.relations import is_clear, keeps, limit_of
 
 RULES = load_contract().rules
 
@@ -31,6 +31,14 @@ def test_a_relation_holds_on_one_side_of_its_limit(
     assert keeps(relation, kept, limit)
     assert not keeps(relation, broken, limit)
     assert not keeps(relation, None, limit)
+
+
+def test_within_a_day_of_its_limit_a_time_is_not_clear() -> None:
+    limit = "2026-03-23T09:00:00Z"
+
+    assert not is_clear(Relation.UNTIL, "2026-03-23T16:00:00Z", limit)
+    assert is_clear(Relation.UNTIL, "2026-03-24T09:00:00Z", limit)
+    assert is_clear(Relation.AT_MOST, 3001, 3000)
 
 
 def test_days_count_from_the_clock_and_who_asks_is_given() -> None:
