@@ -157,6 +157,28 @@ def count_tasks(measured: Sequence[Measured]) -> dict[str, Any]:
         "hedged_texts_pass": share(
             sum(item.hedges_passed for item in measured), sum(item.hedges for item in measured)
         ),
+        "pairs": count_pairs(measured),
+    }
+
+
+def count_pairs(measured: Sequence[Measured]) -> dict[str, Any]:
+    """Return how many pairs there are, and how many pass as a pair whoever does not look at what a
+    rule looks at: both halves of it.
+    """
+    halves: dict[str, list[Measured]] = {}
+    for item in measured:
+        if item.pair:
+            halves.setdefault(item.pair, []).append(item)
+    names = sorted({name for item in measured for name in item.ways})
+    return {
+        "pairs": len(halves),
+        "pass_both": {
+            name: share(
+                sum(all(half.ways.get(name) for half in pair) for pair in halves.values()),
+                len(halves),
+            )
+            for name in names
+        },
     }
 
 

@@ -50,6 +50,10 @@ class SeededSlips(Slips):
         """Leave a step out."""
         return self._is_drawn("skip_step", self._rates.skip_step, seed, step)
 
+    def breaks_rule(self, seed: int) -> bool:
+        """Do all that is asked, whatever a rule says; drawn once a rollout."""
+        return self._is_drawn("break_rule", self._rates.break_rule, seed, "rule")
+
     def reads(
         self, seed: int, step: str, sources: Iterable[Provenance], observed: Mapping[str, Any]
     ) -> Mapping[str, Any]:

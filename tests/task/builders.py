@@ -35,6 +35,7 @@ class Settings:
     domains: tuple[str, ...] = ()
     multi_turn: float = 0.0
     implicit: float = 0.0
+    policies: float = 0.0
 
 
 SMALL = ("directory", "helpdesk", "mail")
