@@ -1,4 +1,4 @@
-"""Every exchange of an author on disk, so that a run replays from it with no endpoint.
+"""Every exchange with a model on disk, so that a run replays from it with no endpoint.
 
 Two JSON lines an HTTP request, one before it and one after, keyed by the content hash of what was
 asked. A run that was killed goes on where it stopped: what is recorded is not asked again, and what
@@ -13,14 +13,14 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from components.environment.author.records import (
+from components.errors import ConfigError
+from components.model.records import (
     AskedLine,
     Exchange,
     Request,
     Tried,
     TriedLine,
 )
-from components.errors import ConfigError
 from components.records.base import hash_record
 
 _LINE: TypeAdapter[AskedLine | TriedLine] = TypeAdapter(AskedLine | TriedLine)
@@ -30,14 +30,21 @@ _STOPPED = Tried(problem="the program was stopped while it waited", may_retry=Tr
 class Recording:
     """What has been asked and answered so far; appended to unless it is replayed."""
 
-    def __init__(self, path: Path | None, *, is_replay: bool = False) -> None:
-        """Args: path: JSONL file, made when missing; None keeps nothing. is_replay: only read.
+    def __init__(
+        self, path: Path | None, *, section: str = "the recording", is_replay: bool = False
+    ) -> None:
+        """Open a recording.
+
+        Args:
+            path: JSONL file, made when missing; None keeps nothing.
+            section: whose exchanges they are, for messages that name its keys.
+            is_replay: it is only read.
 
         Raises:
             ConfigError: the file cannot be read, or holds something else.
         """
         self.is_replay = is_replay
-        self._path = path
+        self._path, self._section = path, section
         self._lines: dict[str, deque[Exchange]] = {}
         self.failed: list[Exchange] = []
         """Requests of an earlier, unfinished run that brought no text; they may have cost."""
@@ -60,8 +67,8 @@ class Recording:
         """
         if self.is_replay:
             raise ConfigError(
-                f"environment.author.replay: {self._path} holds no answer to a request of stage "
-                f"{request.stage.value}; replay it with the configuration, specification and "
+                f"{self._section}.replay: {self._path} holds no answer to a request of stage "
+                f"{request.stage}; replay it with the configuration, specification and "
                 "program that recorded it, or take the key out to ask the endpoint"
             )
 
@@ -105,7 +112,7 @@ class Recording:
     def _read(self) -> list[AskedLine | TriedLine]:
         if self._path is None:
             return []
-        key = f"environment.author.{'replay' if self.is_replay else 'record'}"
+        key = f"{self._section}.{'replay' if self.is_replay else 'record'}"
         try:
             if not self.is_replay:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +129,7 @@ class Recording:
                 lines.append(_LINE.validate_json(text))
             except ValidationError as error:
                 raise ConfigError(
-                    f"{key}: line {number} of {self._path} is no exchange; name a file that an "
-                    "author recorded, or one that does not exist yet"
+                    f"{key}: line {number} of {self._path} is no exchange; name a file that was "
+                    "recorded, or one that does not exist yet"
                 ) from error
         return lines
