@@ -31,21 +31,29 @@ class Recording:
     """What has been asked and answered so far; appended to unless it is replayed."""
 
     def __init__(
-        self, path: Path | None, *, section: str = "the recording", is_replay: bool = False
+        self,
+        path: Path | None,
+        *,
+        key: str = "recording",
+        is_replay: bool = False,
+        mend: str = "name a file that was recorded, or one that does not exist yet",
     ) -> None:
         """Open a recording.
 
         Args:
             path: JSONL file, made when missing; None keeps nothing.
-            section: whose exchanges they are, for messages that name its keys.
+            key: the configuration key that messages name.
             is_replay: it is only read.
+            mend: what to do where the file holds something else.
 
         Raises:
             ConfigError: the file cannot be read, or holds something else.
         """
         self.is_replay = is_replay
-        self._path, self._section = path, section
+        self._path, self._key, self._mend = path, key, mend
         self._lines: dict[str, deque[Exchange]] = {}
+        self.exchanges: list[Exchange] = []
+        """All that the file held when it was opened, in order."""
         self.failed: list[Exchange] = []
         """Requests of an earlier, unfinished run that brought no text; they may have cost."""
         self._sort(self._read())
@@ -67,7 +75,7 @@ class Recording:
         """
         if self.is_replay:
             raise ConfigError(
-                f"{self._section}.replay: {self._path} holds no answer to a request of stage "
+                f"{self._key}: {self._path} holds no answer to a request of stage "
                 f"{request.stage}; replay it with the configuration, specification and "
                 "program that recorded it, or take the key out to ask the endpoint"
             )
@@ -84,10 +92,16 @@ class Recording:
     def _append(self, line: AskedLine | TriedLine) -> None:
         if self._path is None:
             return
-        with open(self._path, "ab") as file:
-            file.write(line.model_dump_json().encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(self._path, "ab") as file:
+                file.write(line.model_dump_json().encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise ConfigError(
+                f"{self._key}: {self._path} cannot be written ({error.strerror}); mend that, then "
+                "run the same command again"
+            ) from error
 
     def _sort(self, lines: list[AskedLine | TriedLine]) -> None:
         under_way: dict[str, AskedLine] = {}
@@ -104,6 +118,7 @@ class Recording:
 
     def _keep(self, asked: AskedLine, tried: Tried) -> None:
         exchange = Exchange(request=asked.request, max_tokens=asked.max_tokens, tried=tried)
+        self.exchanges.append(exchange)
         if self.is_replay or tried.text is not None:
             self._lines.setdefault(asked.key, deque()).append(exchange)
         else:
@@ -112,14 +127,15 @@ class Recording:
     def _read(self) -> list[AskedLine | TriedLine]:
         if self._path is None:
             return []
-        key = f"{self._section}.{'replay' if self.is_replay else 'record'}"
         try:
             if not self.is_replay:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._path.touch()
             body = self._path.read_bytes()
         except OSError as error:
-            raise ConfigError(f"{key}: {self._path} cannot be used: {error.strerror}") from error
+            raise ConfigError(
+                f"{self._key}: {self._path} cannot be used: {error.strerror}"
+            ) from error
         whole, _, torn = body.rpartition(b"\n")
         if torn and not self.is_replay:
             os.truncate(self._path, len(body) - len(torn))
@@ -129,7 +145,6 @@ class Recording:
                 lines.append(_LINE.validate_json(text))
             except ValidationError as error:
                 raise ConfigError(
-                    f"{key}: line {number} of {self._path} is no exchange; name a file that was "
-                    "recorded, or one that does not exist yet"
+                    f"{self._key}: line {number} of {self._path} is no exchange; {self._mend}"
                 ) from error
         return lines

@@ -30,12 +30,24 @@ class Session:
         recording: Recording,
         door: Door,
         sleep: Callable[[float], object] = time.sleep,
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """Args: door: makes one request; sleep: waits that many seconds between tries."""
+        """Open a session.
+
+        Args:
+            config: model and limits.
+            budget: what is charged.
+            recording: what was asked before.
+            door: makes one request.
+            sleep: waits that many seconds between tries.
+            is_whole: True: the budget covers all that the recording holds, whether it is asked for
+                again or not, and is charged with it now; False: an answer is charged as it is used.
+        """
         self._config, self._budget, self._recording = config, budget, recording
-        self._door, self._sleep = door, sleep
+        self._door, self._sleep, self._is_whole = door, sleep, is_whole
         self._asked: dict[str, int] = {}
-        for line in recording.failed:
+        for line in recording.exchanges if is_whole else recording.failed:
             budget.charge(line.request.stage, line.request.messages, line.max_tokens, line.tried)
 
     def ask(self, stage: str, system: str, prompt: str) -> Tried:
@@ -84,5 +96,6 @@ class Session:
             self._recording.ask(request, max_tokens)
             tried = self._door(request, max_tokens)
             self._recording.answer(request, tried)
-        self._budget.charge(request.stage, request.messages, max_tokens, tried)
+        if line is None or not self._is_whole:
+            self._budget.charge(request.stage, request.messages, max_tokens, tried)
         return tried, line is not None

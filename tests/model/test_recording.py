@@ -21,7 +21,7 @@ REQUEST = Request(
 def test_a_replay_that_lacks_an_answer_names_the_key(tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.touch()
-    recording = Recording(path, section="desk", is_replay=True)
+    recording = Recording(path, key="desk.replay", is_replay=True)
 
     with pytest.raises(ConfigError, match=r"desk.replay: .* of stage write"):
         recording.check_live(REQUEST)
@@ -39,7 +39,7 @@ def test_a_file_of_something_else_is_refused_and_not_touched(tmp_path: Path) -> 
 
 def test_a_missing_replay_is_a_clear_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"desk.replay: .* No such file"):
-        Recording(tmp_path / "none.jsonl", section="desk", is_replay=True)
+        Recording(tmp_path / "none.jsonl", key="desk.replay", is_replay=True)
 
 
 def test_failed_requests_of_a_stopped_run_are_asked_again_but_stay_counted(tmp_path: Path) -> None:
@@ -68,3 +68,13 @@ def test_the_key_is_never_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     assert served.keys == ["Bearer sk-very-secret"]
     assert b"secret" not in path.read_bytes()
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "exchanges.jsonl"
+    recording = Recording(path, key="desk.record")
+    path.unlink()
+    path.mkdir()
+
+    with pytest.raises(ConfigError, match=r"desk.record: .* cannot be written \(Is a directory\)"):
+        recording.ask(REQUEST, 256)

@@ -81,8 +81,10 @@ def open_recording(config: ModelAuthorConfig) -> Recording:
         ConfigError: its file cannot be used.
     """
     if config.replay is not None:
-        return Recording(Path(config.replay), section=config.section, is_replay=True)
-    return Recording(None if config.record is None else Path(config.record), section=config.section)
+        return Recording(Path(config.replay), key=f"{config.section}.replay", is_replay=True)
+    return Recording(
+        None if config.record is None else Path(config.record), key=f"{config.section}.record"
+    )
 
 
 def author_service(
