@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from attribution.config import AttributionConfig, BenchFaultsConfig, FaultsConfig, NoFaults
+from attribution.patchers.model.config import NoPatcherConfig
 from components.environment.config import EnvironmentConfig
 from components.evaluator.config import EvaluatorConfig
 from components.harness.config import HarnessConfig
@@ -467,6 +468,7 @@ def as_round(config: EvaluateConfig) -> RunConfig:
             patches_per_mode=1,
             accept="auto",
             max_patches=None,
+            patcher=NoPatcherConfig(kind="none"),
             guard_margin=0.1,
             guard_alpha=0.05,
         ),

@@ -23,7 +23,7 @@ from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.compute.jobs import Job, Work
 from loop.decided import Decided
-from loop.mending import mend_all, tried_patches
+from loop.mending import Means, mend_all, tried_patches
 
 
 class Rules(Record):
@@ -88,7 +88,7 @@ def mended(
     }
     decisions: list[Decided] = []
 
-    def decide_mode(key: str, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
+    def decide_mode(key: str, system: System, mode: FailureMode, means: Means) -> list[Decided]:
         del key
         chosen = tuple(examples[name] for name in mode.rollouts)
         made = list(
@@ -98,7 +98,7 @@ def mended(
                 evidence,
                 lambda tried, patch: decide(tried, patch, chosen),
                 rules.patches_per_mode,
-                removals,
+                means,
             )
         )
         decisions.extend(made)
