@@ -74,6 +74,8 @@ class Composed:
     """Reason -> drafts."""
     missing: int = 0
     """Tasks that no draft was left for."""
+    added: tuple[str, ...] = ()
+    """Ids of the new tasks, in the order of their drafts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,10 @@ class Drafting:
     console: Console
     spares_held_out: bool = False
     """Tasks that a policy is measured on are passed over."""
+    prefix: str = ""
+    """What the keys of recorded drafts begin with, where a stage drafts for several ends."""
+    refusal: Callable[[Task], str] = lambda _task: ""
+    """Why a certified draft is not wanted all the same; empty: it is."""
 
 
 def compose_tasks(context: RoundContext, stage: str, system: System, missing: int) -> Composed:
@@ -140,7 +146,7 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
         system=system.model_copy(update={"tasks": FrozenDict()}), settings=drafting.settings
     )
     base, most = drafting.base, missing * drafting.settings.max_drafts_per_task
-    keys = {f"{number:06d}": Draft(seed=base + number) for number in range(most)}
+    keys = {f"{drafting.prefix}{number:06d}": Draft(seed=base + number) for number in range(most)}
     added: list[ComposedTask] = []
     near = NearDuplicates(system.tasks.values())
     rejected: Counter[str] = Counter()
@@ -162,6 +168,8 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
                 rejected[DUPLICATE] += 1
             elif drafting.spares_held_out and _is_held_out(system, draft):
                 rejected[HELD_OUT] += 1
+            elif refusal := drafting.refusal(draft.task):
+                rejected[refusal] += 1
             else:
                 near.add(draft.task)
                 added.append(draft)
@@ -171,6 +179,7 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
         drafted,
         dict(sorted(rejected.items())),
         missing=missing - len(added),
+        added=tuple(item.task.task_id for item in added),
     )
 
 
