@@ -78,6 +78,8 @@ class Composed:
     """Reason -> drafts."""
     missing: int = 0
     """Tasks that no draft was left for."""
+    added: tuple[str, ...] = ()
+    """Ids of the new tasks, in the order of their drafts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,10 @@ class Drafting:
     console: Console
     spares_held_out: bool = False
     """Tasks that a policy is measured on are passed over."""
+    prefix: str = ""
+    """What the keys of recorded drafts begin with, where a stage drafts for several ends."""
+    refusal: Callable[[Task], str] = lambda _task: ""
+    """Why a certified draft is not wanted all the same; empty: it is."""
 
 
 def compose_tasks(context: RoundContext, stage: str, system: System, missing: int) -> Composed:
@@ -147,7 +153,7 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
         system=system.model_copy(update={"tasks": FrozenDict()}), settings=drafting.settings
     )
     base, most = drafting.base, missing * drafting.settings.max_drafts_per_task
-    keys = {f"{number:06d}": Draft(seed=base + number) for number in range(most)}
+    keys = {f"{drafting.prefix}{number:06d}": Draft(seed=base + number) for number in range(most)}
     added: list[ComposedTask] = []
     near = NearDuplicates(system.tasks.values())
     rejected: Counter[str] = Counter()
@@ -179,6 +185,8 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
                 rejected[TORN] += 1
             elif drafting.spares_held_out and True in held_out:
                 rejected[HELD_OUT] += 1
+            elif refusal := drafting.refusal(made[0].task):
+                rejected[refusal] += 1
             else:
                 near.add(made[0].task)
                 added += made
@@ -188,6 +196,7 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
         drafted,
         dict(sorted(rejected.items())),
         missing=max(0, missing - len(added)),
+        added=tuple(item.task.task_id for item in added),
     )
 
 

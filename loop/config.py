@@ -20,6 +20,7 @@ from components.harness.config import HarnessConfig
 from components.records.config import Config, PathText
 from components.task.config import TaskConfig
 from loop.compute.config import ComputeConfig
+from loop.growth.config import NO_GROWTH, GrowConfig
 from loop.policy.config import PolicyConfig
 from loop.train.config import GoldConfig, HeldOutConfig, NoTraining, TrainingConfig
 
@@ -115,6 +116,8 @@ class RunConfig(Config):
     """Services."""
     task: TaskConfig
     """Tasks."""
+    grow: GrowConfig
+    """What later rounds add."""
     harness: HarnessConfig
     """Overrides of the seed harness."""
     evaluator: EvaluatorConfig
@@ -459,6 +462,7 @@ def as_round(config: EvaluateConfig) -> RunConfig:
         dry_run=False,
         environment=config.environment,
         task=config.task,
+        grow=NO_GROWTH,
         harness=config.harness,
         evaluator=config.evaluator,
         policy=config.policy,

@@ -7,6 +7,7 @@ end is a rejected draft with a reason of `components.task.reasons`, never an exc
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -111,10 +112,25 @@ def compose_task(
     )
 
 
+def services_for_tasks(system: System, domains: Collection[str]) -> tuple[str, ...]:
+    """Return the services that a task may need, sorted.
+
+    Args:
+        system: a service that is code is left out: no blueprint says what its tools answer.
+        domains: names of services or of their domains; empty: all.
+    """
+    return tuple(
+        name
+        for name in sorted(system.environment.blueprints)
+        if name not in system.environment.code
+        and (not domains or name in domains or system.reference.specs[name].domain in domains)
+    )
+
+
 def _drafted(
     system: System, settings: TaskSettings, draft_seed: int, rng: random.Random
 ) -> ComposedTask | ComposedPair | Rejection:
-    about = _about(system, settings)
+    about = services_for_tasks(system, settings.domains)
     if len(about) < settings.k:
         return Rejection(
             reason=Reason.TOO_FEW_SERVICES,
@@ -268,20 +284,6 @@ def _certified(
     if isinstance(certificate, Rejection):
         return certificate
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)
-
-
-def _about(system: System, settings: TaskSettings) -> tuple[str, ...]:
-    """Return the services that a task may need, sorted."""
-    return tuple(
-        name
-        for name in sorted(system.environment.blueprints)
-        if name not in system.environment.code  # no blueprint says what its tools answer
-        and (
-            not settings.domains
-            or name in settings.domains
-            or system.reference.specs[name].domain in settings.domains
-        )
-    )
 
 
 def _drawn_rest(

@@ -24,6 +24,7 @@ from loop.config import RunConfig, Sizes, sizes_of
 from loop.context import live_tasks
 from loop.dry_run.seconds import Expected, PastRound, expected_seconds, past_rounds
 from loop.dry_run.tokens import TokensPerRollout, rehearse, tokens_of
+from loop.growth.growing import most_live, num_new
 from loop.ledger import Ledger, RoundFolder, load_system
 from loop.ledger_files import refuse_locked
 from loop.ledger_records import Manifest
@@ -36,6 +37,8 @@ from loop.train.stage import kept_before
 
 SEED_STAGES = ("services", "tasks", "faults")
 ROUND_STAGES = ("grow", "rollout", "attribute", "repair", "reeval", "guard")
+GROWING = ("grow", "rollout", "reeval")
+"""Stages with more to do where tasks are added by rule, from round 2 on."""
 MAX_PLAYED = 8
 """Tasks that are played in memory to estimate tokens."""
 MAX_DRAFTS = 4
@@ -177,9 +180,18 @@ class _Work:
     num_there: int
     past: tuple[PastRound, ...]
 
+    @property
+    def num_growth(self) -> int:
+        """How many tasks the rules may add to what there is, those that make room apart."""
+        there = max(self.num_there, self.sizes.num_tasks)
+        return max(0, min(num_new(self.config), most_live(self.config) - there))
+
     def stage(self, number: int, name: str, folder: RoundFolder | None) -> PlannedStage:
         is_done = folder is not None and folder.stage_result(name) is not None
         total, what = self._total(name)
+        if number > 1 and name in GROWING and self.num_growth:
+            more = self.num_growth * (1 if name == "grow" else self.sizes.group_size)
+            what = f"{what}, and at most {more} by growth"
         done = 0 if folder is None else len(folder.units.keys(name))
         recorded = f", {done} recorded" if done and not is_done else ""
         if name in ("tasks", "grow", "repair"):  # what is recorded there is drafts, or tries

@@ -15,8 +15,9 @@ from loop.verbs import VERBS, find_verb
 from tests.loop.configs import run_config
 
 TOP_LEVEL = [
-    "run", "runs_dir", "round", "seed", "scale", "out", "dry_run", "environment", "task", "harness",
-    "evaluator", "policy", "rollout", "attribution", "faults", "train", "compute", "tracking",
+    "run", "runs_dir", "round", "seed", "scale", "out", "dry_run", "environment", "task", "grow",
+    "harness", "evaluator", "policy", "rollout", "attribution", "faults", "train", "compute",
+    "tracking",
 ]  # fmt: skip
 
 

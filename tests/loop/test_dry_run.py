@@ -154,7 +154,7 @@ def test_new_tasks_of_a_later_round_take_what_the_first_ones_took(played: Path) 
     plan = planned(played, "run=a", "task.count=6")
 
     (grow,) = [stage for stage in plan.stages if stage.name == "grow"]
-    assert grow.work == "2 more tasks to certify"
+    assert grow.work == "2 more tasks to certify, and at most 1 by growth"
     assert grow.seconds is not None
     seconds = [
         json.loads((played / name / "timing.json").read_text())["tasks"] / count * 2

@@ -1,0 +1,94 @@
+"""The rules of growth one by one: the ladder, the budget, and what prevails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from components.task.config import TaskConfig
+from loop.growth.records import Rule, Shape, ShapeFigures, shape_words
+from loop.growth.shapes import Top, harder_than, num_to_judge, wanted_shapes
+from loop.growth.spending import shares_of
+from loop.growth.wants import Want
+
+START = TaskConfig(
+    count=None, k=2, walk_length=3, distractors=0, domains=(), max_drafts_per_task=20
+)
+
+
+def top(**changes: int) -> Top:
+    values: dict[str, Any] = {"k": 4, "walk_length": 6, "distractors": 2, "num_services": 12}
+    return Top(**{**values, **changes})
+
+
+def shape(k: int, walk_length: int, distractors: int = 0) -> Shape:
+    return Shape(k=k, walk_length=walk_length, distractors=distractors)
+
+
+def figures(of: Shape, solved: int, tasks: int, *, is_mastered: bool) -> ShapeFigures:
+    return ShapeFigures(shape=of, tasks=tasks, solved=solved, low=0.0, is_mastered=is_mastered)
+
+
+def want(rule: Rule, lacks: int) -> Want:
+    return Want(rule=rule, subject="", why="", figures={}, lacks=lacks, settings=START)
+
+
+def climbed(end: Top) -> list[tuple[int, int, int]]:
+    """Return every shape of the ladder above its foot."""
+    found, at = [], harder_than(shape(2, 3), START, end)
+    while at is not None:
+        found.append((at.walk_length, at.k, at.distractors))
+        at = harder_than(at, START, end)
+    return found
+
+
+def test_the_ladder_raises_calls_then_services_then_what_is_in_the_way() -> None:
+    assert climbed(top()) == [
+        (4, 2, 0), (4, 3, 0), (4, 3, 1), (5, 3, 1), (5, 4, 1), (5, 4, 2), (6, 4, 2),
+    ]  # fmt: skip
+
+
+def test_the_ladder_passes_over_what_has_no_room() -> None:
+    assert climbed(top(k=2, walk_length=4)) == [(4, 2, 0), (4, 2, 1), (4, 2, 2)]
+    assert climbed(top(num_services=2)) == [(4, 2, 0), (5, 2, 0), (6, 2, 0)]
+    assert climbed(top(max_turns=9)) == [(3, 2, 1), (3, 2, 2)]
+
+
+@pytest.mark.parametrize(("mastery", "tasks"), [(0.3, 2), (0.5, 4), (0.6, 6), (0.9, 35)])
+def test_so_many_solved_tasks_call_a_shape_solved(mastery: float, tasks: int) -> None:
+    assert num_to_judge(mastery) == tasks
+
+
+def test_a_step_is_wanted_until_there_are_enough_tasks_to_judge_it() -> None:
+    easy, next_one = shape(2, 3), shape(2, 4)
+    solved = figures(easy, 8, 8, is_mastered=True)
+
+    def lacking(*shapes: ShapeFigures) -> list[tuple[str, int]]:
+        found = wanted_shapes(shapes, START, top(), 0.5)
+        return [(shape_words(harder), lacks) for _, harder, lacks in found]
+
+    assert lacking(figures(easy, 5, 8, is_mastered=False)) == []
+    assert lacking(solved) == [("2 services, 4 calls", 4)]
+    assert lacking(solved, figures(next_one, 1, 3, is_mastered=False)) == [
+        ("2 services, 4 calls", 1)
+    ]
+    assert lacking(solved, figures(next_one, 1, 4, is_mastered=False)) == []
+    assert lacking(solved, figures(next_one, 4, 4, is_mastered=True)) == [
+        ("3 services, 4 calls", 4)
+    ]
+
+
+def test_each_rule_gets_its_part_of_a_round() -> None:
+    harder, wider, other = (
+        [want(Rule.COMPLEXITY, 4)],
+        [want(Rule.BREADTH, 1), want(Rule.BREADTH, 1)],
+        [want(Rule.DIVERSITY, 9)],
+    )
+    every = {Rule.COMPLEXITY: harder, Rule.BREADTH: wider, Rule.DIVERSITY: other}
+
+    assert list(shares_of(every, 4).values()) == [2, 1, 1]
+    assert list(shares_of(every, 10).values()) == [4, 2, 4]
+    assert list(shares_of({Rule.DIVERSITY: other}, 4).values()) == [0, 0, 4]
+    assert list(shares_of({Rule.BREADTH: wider}, 4).values()) == [0, 2, 0]
+    assert list(shares_of(every, 0).values()) == [0, 0, 0]
