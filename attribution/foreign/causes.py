@@ -63,7 +63,7 @@ def value_cause(replay: Replay, sayings: Sayings, edit: Edit) -> Cause:
     )
     is_told = any(sayings.is_told(values.get(key)) for values in (here, there) for key in edit.keys)
     is_seen = any(sayings.is_seen(value) for value in _flat(there, edit.keys))
-    if not is_told and not is_seen:
+    if not is_told and (not is_seen or _offered_both(replay, own, edit, there)):
         left_open = _left_to_user(replay, sayings, own, chosen - wanted)
         if left_open is not None:
             return left_open
@@ -101,6 +101,17 @@ def _picked(
         why = f"{how} '{short(value)}', which its scenario does not hold"
         return Cause.user(turn, LIKELY, why)
     return None
+
+
+def _offered_both(replay: Replay, own: Done, edit: Edit, wanted: dict[str, Any]) -> bool:
+    """Return whether the agent had named both values before its write."""
+    assert own.traced is not None
+    before = replay.trace.messages[: own.traced.message]
+    said = "\n".join(m.text for m in before if m.speaker is Speaker.AGENT).lower()
+    here, there = _flat(own.call["arguments"], edit.keys), _flat(wanted, edit.keys)
+    return any(value in said for value in here if value not in there) and any(
+        value in said for value in there if value not in here
+    )
 
 
 def _left_to_user(

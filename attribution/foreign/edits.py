@@ -41,16 +41,6 @@ class Edit:
     """What must be said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needed:
-    """Edits that together turn a failure into a success."""
-
-    edits: tuple[Edit, ...]
-    """Empty: the edits that are known do not."""
-    is_alone: tuple[bool, ...]
-    """For each, whether without it alone the task would pass: False says that it is needed."""
-
-
 def needed_edits(replay: Replay) -> tuple[Edit, ...]:
     """Return the fewest edits by which a failed trace passes; empty: none are known."""
     edits = _differences(replay)
@@ -97,14 +87,17 @@ def _differences(replay: Replay) -> list[Edit]:
 
 
 def edited(replay: Replay, edits: Sequence[Edit]) -> tuple[list[tuple[int, Call]], str]:
-    """Return the agent's calls and message with edits made."""
+    """Return the agent's calls and message with edits made.
+
+    Calls that were refused changed nothing; they are left out, lest an edit lets one of them in.
+    """
     by_position = {edit.position: edit for edit in edits if edit.position >= 0}
     calls: list[tuple[int, Call]] = []
     for at, done in enumerate(replay.done):
         edit = by_position.get(at)
-        if edit is None:
+        if edit is None and not done.answer["error"]:
             calls.append((replay.slot(at), done.call))
-        elif edit.kind is EditKind.OTHER_VALUES:
+        elif edit is not None and edit.kind is EditKind.OTHER_VALUES:
             calls.append((replay.slot(at), replay.gold[edit.gold].call))
     calls += [
         (replay.gold_slots[edit.gold], replay.gold[edit.gold].call)

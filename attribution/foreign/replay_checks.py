@@ -6,6 +6,7 @@ The edits are proven by the benchmark's evaluator; whose fault one is, the words
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from attribution.foreign.answers import short
@@ -98,7 +99,12 @@ def _missing_cause(replay: Replay, sayings: Sayings, gold: Done) -> Cause:
     if refused is not None:
         why = f"{written_call(refused.call)} was refused instead"
         return Cause.policy(refused.turn, LIKELY, why)
+    withheld = _withheld(replay)
+    if withheld:
+        return Cause.user(last, LIKELY, f"was told '{withheld}', and never said so")
     handed = next((d for d in replay.done if has_any(d.call["tool"], "hands_over")), None)
+    if handed is not None and _is_users_wish(replay, handed):
+        return Cause.user(handed.turn, WEAK, "asked to be handed over")
     if handed is not None:
         return Cause.policy(handed.turn, LIKELY, "the agent handed the user over instead")
     if _left_open(replay, gold):
@@ -112,6 +118,27 @@ def _missing_cause(replay: Replay, sayings: Sayings, gold: Done) -> Cause:
         if not any(has_any(text, "cannot") for text in (*before[-1:], sentence)):
             return Cause.user(turn, LIKELY, f"took it back: '{short(sentence)}'")
     return Cause.policy(turn, LIKELY, f"the user asked for {some(said)}")
+
+
+def _withheld(replay: Replay) -> str:
+    """Return an id that gold looks up, that the user was told and never said; else empty."""
+    told = "\n".join(replay.task.texts).lower()
+    heard = "\n".join(m.text for m in replay.trace.messages if m.speaker is Speaker.USER).lower()
+    for done in replay.gold:
+        for value in done.call["arguments"].values():
+            text = str(value).lower()
+            is_id = any(c.isdigit() for c in text) or "@" in text
+            if is_id and text in told and text not in heard and not done.is_write:
+                return text
+    return ""
+
+
+def _is_users_wish(replay: Replay, handed: Done) -> bool:
+    """Return whether the user's last words before a call ask for somebody else."""
+    assert handed.traced is not None
+    before = replay.trace.messages[: handed.traced.message]
+    said = [m.text for m in before if m.speaker is Speaker.USER]
+    return bool(said) and has_any(said[-1], "hands_over")
 
 
 def _is_refused(item: Done, gold: Done) -> bool:
@@ -147,7 +174,8 @@ def _unsaid_cause(replay: Replay, sayings: Sayings, word: str) -> Cause:
     """Return why something that must be said was not."""
     last = max(num_turns(replay.trace) - 1, 0)
     names = words("number_words")
-    if word.isdigit() and int(word) < len(names) and names[int(word)] in replay.message.lower():
+    said_words = re.findall(r"[a-z]+", replay.message.lower())
+    if word.isdigit() and int(word) < len(names) and names[int(word)] in said_words:
         why = f"the agent wrote it out as '{names[int(word)]}'"
         return Cause(Party.EVALUATOR, "evaluator#/communicate", LIKELY, why, last)
     asked = _questions(replay)

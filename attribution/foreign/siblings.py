@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attribution.foreign.edits import Edit
-from attribution.foreign.facts import LIKELY, Fact, fact
+from attribution.foreign.facts import WEAK, Fact, fact, num_turns
 from attribution.foreign.records import ForeignTrace, Outcome
 from attribution.foreign.replay import Replay
 from attribution.records import EvidenceKind, Party
@@ -93,7 +93,7 @@ def sibling_facts(trace: ForeignTrace, own: Ended, group: Sequence[Ended]) -> It
             place,
             f"all {len(group)} traces of this task fail alike, and none passes",
             "siblings",
-            turn=0,
-            confidence=LIKELY,
+            turn=num_turns(trace),
+            confidence=WEAK,
             kind=EvidenceKind.PLAYED,
         )
