@@ -61,6 +61,8 @@ class EvidenceKind(StrEnum):
     """A boundary that broke during the rollout."""
     TRACE = "trace"
     """Read off a trace that was made elsewhere; nothing was replayed."""
+    PLAYED = "played"
+    """A trace that was made elsewhere, played again in its benchmark with one thing otherwise."""
 
 
 class Evidence(Record):

@@ -320,6 +320,13 @@ class AttributeConfig(Config):
     format: Literal["openai", "otel", "tau2"] | None
     """What the traces are: OpenAI chat messages (JSON lines), OpenTelemetry GenAI spans (JSON
     lines), tau2 results (JSON); null: what the file looks like."""
+    tasks: PathText | None
+    """Benchmark that the traces' tasks are of (as `certify` takes it: `tau2:retail`, `FILE.jsonl`),
+    to play them again in; tasks that a tau2 file carries are played; null: nothing is played."""
+    path: PathText | None
+    """Checkout of that benchmark; null: what the interpreter has installed."""
+    python: PathText | None
+    """Interpreter that has that benchmark installed; null: this one."""
     out: PathText | None
     """File that the verdicts are also written to, as JSON; with traces a folder, which also gets a
     drafted task for each failure; null: none."""
@@ -333,6 +340,13 @@ class AttributeConfig(Config):
                 f"format is of a file of traces (got format={self.format} and no traces); "
                 "add traces=FILE or drop it"
             )
+        for key in ("tasks", "path", "python"):
+            needed = "traces" if key == "tasks" else "tasks"
+            if getattr(self, key) is not None and getattr(self, needed) is None:
+                raise ValueError(
+                    f"{key} needs {needed} (got {key}={getattr(self, key)} and no {needed}); add "
+                    f"{needed}=... or drop it"
+                )
         if self.traces is not None and (self.round is not None or self.rollout is not None):
             key = "rollout" if self.rollout is not None else "round"
             raise ValueError(f"traces are of no round (got {key} too); drop {key} or traces")

@@ -98,6 +98,14 @@ class Foreign:
         """Return a task."""
         return ForeignTask(name=name, **self._asked({"op": "task", "id": name}))
 
+    def use(self, tasks: Sequence[dict[str, Any]]) -> None:
+        """Take tasks, as the benchmark writes them, in place of its own.
+
+        Raises:
+            ConfigError: the benchmark cannot take tasks.
+        """
+        self.names = self._asked({"op": "use", "tasks": list(tasks)})["tasks"]
+
     def run(self, name: str, turns: Turns, message: str) -> Played:
         """Play calls from a task's start and have them judged."""
         found = self._asked({"op": "run", "id": name, "turns": turns, "message": message})

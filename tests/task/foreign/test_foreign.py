@@ -238,7 +238,7 @@ def test_airline_policy(made: dict[str, Any], changes: Mapping[str, Any], senten
     }  # fmt: skip
     answer = {"text": "", "error": False, "wrote": True, "facts": facts}
 
-    broken = [found for found, _ in broken_rules(_airline(made), _played(answer))]
+    broken = [found for found, _ in broken_rules("airline", [made], [answer])]
 
     assert len(broken) == bool(sentence)
     assert all(found.startswith(sentence) for found in broken)

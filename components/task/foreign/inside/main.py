@@ -4,6 +4,8 @@ Runs in the interpreter that has the benchmark, by its path, so nothing here imp
 the standard library is needed. What the benchmark prints goes to stderr.
 
     {"op": "open"}                    -> {"tasks": [ids], "about": {...}}
+    {"op": "use", "tasks": [ROW, ...]}
+                                      -> the tasks, now those of these rows
     {"op": "task", "id": ID}          -> the task: texts, gold, tools, what is checked
     {"op": "run", "id": ID, "turns": [[call, ...], ...], "message": TEXT}
                                       -> answers, state, and the benchmark's own verdict
@@ -38,6 +40,9 @@ def served(adapter: Any, request: dict[str, Any]) -> dict[str, Any]:
     match request["op"]:
         case "open":
             return {"tasks": adapter.names(), "about": adapter.about()}
+        case "use":
+            adapter.use(request["tasks"])
+            return {"tasks": adapter.names()}
         case "task":
             return dict(adapter.task(request["id"]))
         case "run":
