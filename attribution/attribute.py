@@ -22,9 +22,10 @@ from typing import Any
 
 from attribution.broken import broken_boundary
 from attribution.evidence import evidence
-from attribution.interventions.gold import replay_gold
+from attribution.interventions.doubts import believed, doubted_sentences
 from attribution.interventions.promises import check_step, promised_reactions
 from attribution.interventions.reading import misread_turns, misshown_answers
+from attribution.interventions.recorded import Standing, doubted_record, trusted
 from attribution.interventions.runs import (
     Arm,
     Run,
@@ -143,6 +144,10 @@ def _open_case(system: System, trajectory: Trajectory, scored: ScoredTrajectory)
         trajectory=trajectory,
         scored=scored,
         texts=texts_of(trajectory),
+        doubts=(
+            *doubted_record(system, trajectory.task_id),
+            *doubted_sentences(system, trajectory.task_id),
+        ),
     )
 
 
@@ -155,7 +160,7 @@ def _broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
     ]
     promised = promised_reactions(arm.world, arm.system.reference.contract)
     _final, steps = run_steps(arm.world, arm.world.initial, calls)
-    return tuple(
+    found = (
         item
         for index, step in enumerate(steps)
         for item in check_step(
@@ -168,6 +173,7 @@ def _broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
             earlier=calls[:index],
         )
     )
+    return tuple(believed(arm.system, trajectory.task_id, found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +188,8 @@ class _Case:
     trajectory: Trajectory
     scored: ScoredTrajectory
     texts: tuple[str, ...]
+    doubts: tuple[Evidence, ...]
+    """References that others contradict; they speak against nobody."""
 
     def failed(self) -> Attribution:
         """Decide a failure."""
@@ -222,7 +230,7 @@ class _Case:
             return self._blame(culprits, len(self.texts), how=_How.UNSCORED)
         return _undecided(
             self.trajectory,
-            self._facts(self.repaired.suspects),
+            (*self._facts(self.repaired.suspects), *self.doubts),
             "a rubric that decides every criterion",
         )
 
@@ -233,7 +241,7 @@ class _Case:
         fact = self._fact(
             Party.TASK, f"task/{self.arm.task.task_id}#", 0, "the oracle fails from the start"
         )
-        facts = (*self._facts(self.repaired.suspects), fact)
+        facts = (*self._facts(self.repaired.suspects), fact, *self.doubts)
         return _undecided(
             self.trajectory,
             facts,
@@ -376,7 +384,7 @@ class _Case:
         how: _How = _How.ALONE,
     ) -> Attribution:
         sure = confidence or (SURE if len(culprits) == 1 else LIKELY)
-        if self._is_disputed(culprits[0]):
+        if self._is_alone(culprits[0]):
             sure = min(sure, WEAK)
         blamed = tuple(
             Blame(party=item.party, place=item.place, confidence=sure if index == 0 else WEAK)
@@ -411,19 +419,13 @@ class _Case:
             is_false_pass=not should_pass,
         )
 
-    def _is_disputed(self, suspect: Suspect) -> bool:
-        """Whether two references disagree: documentation accuses a certified call that answers as
-        it was recorded. A sentence may be false, or the fault older than the task.
-        """
-        accused = [
-            item
-            for item in suspect.evidence
-            if item.kind is EvidenceKind.SPEC and item.rollout_id is None
-        ]
-        if not accused:
-            return False
-        certificate = self.arm.system.reference.certificates[self.arm.task.task_id]
-        return replay_gold(self.arm.world, certificate).differs_at is None
+    def _is_alone(self, suspect: Suspect) -> bool:
+        """Whether one reference accuses, and there is no record that could agree with it."""
+        kinds = {item.kind for item in suspect.evidence if item.rollout_id is None}
+        standing = trusted(self.arm.system, self.arm.task.task_id).standing
+        return standing is not Standing.RECORDED and bool(
+            kinds & {EvidenceKind.SPEC, EvidenceKind.RUBRIC}
+        )
 
     def _facts(self, suspects: Sequence[Suspect]) -> tuple[Evidence, ...]:
         return tuple(item for suspect in suspects for item in suspect.evidence)
@@ -448,6 +450,7 @@ class _Case:
         *,
         is_false_pass: bool = False,
     ) -> Attribution:
+        facts = (*facts, *self.doubts)
         verdict = Verdict(
             rollout_id=self.trajectory.rollout_id,
             task_id=self.trajectory.task_id,

@@ -57,6 +57,8 @@ class EvidenceKind(StrEnum):
     """A run without slips, limited to what the harness shows."""
     CONTINUATION = "continuation"
     """A recorded prefix, continued without slips under the references."""
+    REFERENCE = "reference"
+    """A reference that others contradict: a sentence, a promise or a record that is doubtful."""
     BOUNDARY = "boundary"
     """A boundary that broke during the rollout."""
     TRACE = "trace"

@@ -79,9 +79,7 @@ def _return_of_other_rows(spec: ToolSpec, _calls: Calls) -> Iterator[tuple[str, 
 
 
 def _with(spec: ToolSpec, part: str, name: str, sentence: object) -> ToolSpec:
-    return spec.model_copy(
-        update={part: FrozenDict({**getattr(spec, part), name: sentence})}
-    )
+    return spec.model_copy(update={part: FrozenDict({**getattr(spec, part), name: sentence})})
 
 
 FALSE_SENTENCES: dict[str, Sentence] = {

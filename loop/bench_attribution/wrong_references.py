@@ -64,9 +64,7 @@ def wrong_references(
             changed = only(place.system, names)
             said = tuple(item for name in names for item in rollouts[name])
             found.append(
-                WrongReference(
-                    kind=kind, statement=place.statement, system=changed, rollouts=said
-                )
+                WrongReference(kind=kind, statement=place.statement, system=changed, rollouts=said)
             )
     return found
 
@@ -107,7 +105,10 @@ def _sentences(make: Sentence) -> Callable[[System, random.Random], Iterator[Pla
             spec = system.reference.specs[service]
             for statement, other in make(spec.tools[tool], _calls(system, names, service, tool)):
                 tools = FrozenDict({**spec.tools, tool: other})
-                specs = {**system.reference.specs, service: spec.model_copy(update={"tools": tools})}
+                specs = {
+                    **system.reference.specs,
+                    service: spec.model_copy(update={"tools": tools}),
+                }
                 changed = _with_reference(system, specs=FrozenDict(specs))
                 met = tuple(name for name in names if _is_met(changed, name))
                 if met:
@@ -196,9 +197,7 @@ def _false_promises(system: System, rng: random.Random) -> Iterator[Place]:
             )
 
 
-def _reactions_met(
-    system: System, rng: random.Random
-) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _reactions_met(system: System, rng: random.Random) -> Iterator[tuple[str, tuple[str, ...]]]:
     meeting: dict[str, set[str]] = {}
     for task, certificate in system.reference.certificates.items():
         for call in certificate.gold_run.values():
