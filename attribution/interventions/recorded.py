@@ -154,7 +154,10 @@ def _is_contradicted(system: System, task: Task, world: World, certificate: Cert
         return False
 
     def certified_passes() -> bool | None:
-        final = certified_final(world, certificate)
+        try:
+            final = certified_final(world, certificate)
+        except ValueError:  # it holds rows that the services would not take any more
+            return False
         return _passes(rubric, settings, world, final, certificate.gold_answer)
 
     inputs = (world, certificate, rubric, settings)

@@ -30,11 +30,16 @@ def _rule_of_one_value(spec: ToolSpec, calls: Calls) -> Iterator[tuple[str, Tool
     for arguments in calls:
         for key, value in sorted(arguments.items()):
             if isinstance(value, str):
-                rule = WrittenRule(
-                    text=f"`{key}` must not be {value!r}.",
-                    requires=freeze({"@ne": [f"$args.{key}", value]}),
-                )
-                yield f"a rule forbids {key}={value!r}", _with(spec, "rules", "false", rule)
+                yield f"a rule forbids {key}={value!r}", forbidding(spec, key, value)
+
+
+def forbidding(spec: ToolSpec, key: str, value: str) -> ToolSpec:
+    """Return the spec with a rule that an argument must not have this value."""
+    rule = WrittenRule(
+        text=f"`{key}` must not be {value!r}.",
+        requires=freeze({"@ne": [f"$args.{key}", {"@lit": value}]}),
+    )
+    return _with(spec, "rules", "false", rule)
 
 
 def _effect_of_other_value(spec: ToolSpec, _calls: Calls) -> Iterator[tuple[str, ToolSpec]]:

@@ -27,6 +27,7 @@ from components.records.system import System
 from components.records.task import Certificate, Task
 from components.task.gold import Gold, run_gold
 
+_MOST_TASKS = 4
 _PLACES = 6
 """Candidates of a kind of fault that are tried as what has changed since."""
 
@@ -74,6 +75,8 @@ def _worlds(is_read: bool, families: tuple[str, ...]) -> Callable[..., Iterator[
                     made = _recorded(system, older, name, change.artifact, is_read)
                     if made is not None:
                         certificates[name] = made
+                    if len(certificates) == _MOST_TASKS:
+                        break
                 if certificates:
                     yield OlderWorld(
                         where=change.artifact,

@@ -18,15 +18,17 @@ from itertools import islice
 from attribution.interventions.gold import replay_gold
 from attribution.interventions.promises import check_step, promised_reactions
 from attribution.interventions.runs import world_of
+from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict, thaw
+from components.records.spec import ToolSpec
 from components.records.system import System
-from loop.bench_attribution.false_sentences import FALSE_SENTENCES, Sentence
+from loop.bench_attribution.false_sentences import FALSE_SENTENCES, Sentence, forbidding
 from loop.bench_attribution.older_worlds import OLDER_WORLDS
 from loop.bench_attribution.planting import Instance, Rollout
 from loop.bench_attribution.playing import only
 
-_MOST_TRIED = 60
-_MOST_TASKS = 4
+_TRIED, _MOST_TASKS = 3, 4
+"""Places looked for, for each that is wanted, so that services can differ; tasks of an instance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,8 @@ def wrong_references(
     found = []
     for kind, places in WRONG_KINDS.items():
         rng = random.Random(f"{seed}:wrong:{kind}")
-        candidates = list(islice(places(system, rng), _MOST_TRIED))
+        sound = Sound(system=system, rng=rng, rollouts=rollouts)
+        candidates = list(islice(places(sound), _TRIED * per_kind))
         for place in _spread(candidates)[:per_kind]:
             names = place.tasks[:_MOST_TASKS]
             changed = only(place.system, names)
@@ -67,6 +70,15 @@ def wrong_references(
                 WrongReference(kind=kind, statement=place.statement, system=changed, rollouts=said)
             )
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sound:
+    """What nothing is wrong with: a system, its rollouts by task, and a seeded choice."""
+
+    system: System
+    rng: random.Random
+    rollouts: Mapping[str, Sequence[Rollout]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +109,15 @@ def _spread(places: Sequence[Place]) -> list[Place]:
     return [place for _round, _number, place in sorted(keyed, key=lambda item: item[:2])]
 
 
-def _sentences(make: Sentence) -> Callable[[System, random.Random], Iterator[Place]]:
+Places = Callable[[Sound], Iterator[Place]]
+
+
+def _sentences(make: Sentence) -> Places:
     """Make one sentence of a tool's documentation false, or leave it out."""
 
-    def places(system: System, rng: random.Random) -> Iterator[Place]:
-        for (service, tool), names in _tools_called(system, rng):
+    def places(sound: Sound) -> Iterator[Place]:
+        system = sound.system
+        for (service, tool), names in _tools_called(sound):
             spec = system.reference.specs[service]
             for statement, other in make(spec.tools[tool], _calls(system, names, service, tool)):
                 tools = FrozenDict({**spec.tools, tool: other})
@@ -134,15 +150,60 @@ def _calls(
     ]
 
 
+def _with_tool(system: System, service: str, tool: ToolSpec) -> System:
+    spec = system.reference.specs[service]
+    tools = FrozenDict({**spec.tools, tool.name: tool})
+    specs = {**system.reference.specs, service: spec.model_copy(update={"tools": tools})}
+    return _with_reference(system, specs=FrozenDict(specs))
+
+
+def _rules_of_slips(sound: Sound) -> Iterator[Place]:
+    """A rule that only a call breaks that a policy made by mistake: no certified run speaks of
+    it.
+    """
+    system = sound.system
+    certified = {
+        (call.tool, key, str(value))
+        for certificate in system.reference.certificates.values()
+        for call in certificate.gold_run.values()
+        for key, value in call.arguments.items()
+    }
+    names = sorted(sound.rollouts)
+    sound.rng.shuffle(names)
+    for name in names:
+        for call in _calls_made(sound.rollouts[name]):
+            for key, value in sorted(call.arguments.items()):
+                if not isinstance(value, str) or (call.tool, key, value) in certified:
+                    continue
+                other = forbidding(
+                    system.reference.specs[call.service].tools[call.tool], key, value
+                )
+                yield Place(
+                    where=call.service,
+                    statement=f"{call.service}.{call.tool}: a rule forbids {key}={value!r}",
+                    system=_with_tool(system, call.service, other),
+                    tasks=(name,),
+                )
+
+
+def _calls_made(rollouts: Sequence[Rollout]) -> Iterator[CallRecord]:
+    """Yield the calls of failed rollouts that were answered with success."""
+    for rollout in rollouts:
+        for turn in rollout.trajectory.turns if rollout.scored.passed is False else ():
+            for item in turn.observations:
+                if item.call is not None and item.call.envelope.get("ok"):
+                    yield item.call
+
+
 def _tools_called(
-    system: System, rng: random.Random
+    sound: Sound,
 ) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
     calling: dict[tuple[str, str], list[str]] = {}
-    for name, certificate in sorted(system.reference.certificates.items()):
+    for name, certificate in sorted(sound.system.reference.certificates.items()):
         for key in sorted({(call.service, call.tool) for call in certificate.gold_run.values()}):
             calling.setdefault(key, []).append(name)
     keys = sorted(calling)
-    rng.shuffle(keys)
+    sound.rng.shuffle(keys)
     for key in keys:
         yield key, tuple(calling[key])
 
@@ -155,9 +216,10 @@ def _is_met(system: System, name: str) -> bool:
     return any(check_step(world, promised, step) for step in replay.steps)
 
 
-def _unwritten_reactions(system: System, rng: random.Random) -> Iterator[Place]:
+def _unwritten_reactions(sound: Sound) -> Iterator[Place]:
     """Leave a reaction that the world has out of the contract."""
-    for name, tasks in _reactions_met(system, rng):
+    system = sound.system
+    for name, tasks in _reactions_met(sound):
         contract = system.reference.contract
         others = {key: item for key, item in contract.reactions.items() if key != name}
         yield Place(
@@ -170,9 +232,10 @@ def _unwritten_reactions(system: System, rng: random.Random) -> Iterator[Place]:
         )
 
 
-def _false_promises(system: System, rng: random.Random) -> Iterator[Place]:
+def _false_promises(sound: Sound) -> Iterator[Place]:
     """Let the contract promise another value of a reaction, or that it never happens."""
-    for number, (name, tasks) in enumerate(_reactions_met(system, rng)):
+    system = sound.system
+    for number, (name, tasks) in enumerate(_reactions_met(sound)):
         contract = system.reference.contract
         rule = contract.reactions[name]
         key = min(rule.writes)
@@ -197,24 +260,26 @@ def _false_promises(system: System, rng: random.Random) -> Iterator[Place]:
             )
 
 
-def _reactions_met(system: System, rng: random.Random) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _reactions_met(sound: Sound) -> Iterator[tuple[str, tuple[str, ...]]]:
     meeting: dict[str, set[str]] = {}
+    system = sound.system
     for task, certificate in system.reference.certificates.items():
         for call in certificate.gold_run.values():
             for change in call.changes:
                 if change.cause.startswith("reaction:"):
                     meeting.setdefault(change.cause.partition(":")[2], set()).add(task)
     names = sorted(set(meeting) & set(system.reference.contract.reactions))
-    rng.shuffle(names)
+    sound.rng.shuffle(names)
     for name in names:
         yield name, tuple(sorted(meeting[name]))
 
 
-def _older(kind: str) -> Callable[[System, random.Random], Iterator[Place]]:
+def _older(kind: str) -> Places:
     """Let certificates record the run of gold in an older world."""
 
-    def places(system: System, rng: random.Random) -> Iterator[Place]:
-        for older in OLDER_WORLDS[kind](system, rng):
+    def places(sound: Sound) -> Iterator[Place]:
+        system = sound.system
+        for older in OLDER_WORLDS[kind](system, sound.rng):
             certificates = FrozenDict({**system.reference.certificates, **older.certificates})
             yield Place(
                 where=older.where,
@@ -230,8 +295,9 @@ def _with_reference(system: System, **update: object) -> System:
     return system.model_copy(update={"reference": system.reference.model_copy(update=update)})
 
 
-WRONG_KINDS: dict[str, Callable[[System, random.Random], Iterator[Place]]] = {
+WRONG_KINDS: dict[str, Places] = {
     **{name: _sentences(make) for name, make in FALSE_SENTENCES.items()},
+    "rule_of_a_slip": _rules_of_slips,
     "unwritten_reaction": _unwritten_reactions,
     "false_promise": _false_promises,
     **{name: _older(name) for name in OLDER_WORLDS},
