@@ -59,6 +59,8 @@ class EvidenceKind(StrEnum):
     """A recorded prefix, continued without slips under the references."""
     REFERENCE = "reference"
     """A reference that others contradict: a sentence, a promise or a record that is doubtful."""
+    SIBLING = "sibling"
+    """A rollout of the same task that went the same way, and passed."""
     BOUNDARY = "boundary"
     """A boundary that broke during the rollout."""
     TRACE = "trace"
