@@ -37,6 +37,7 @@ from loop.bench_attribution.planting import (
     Ground,
     Instance,
     Planted,
+    Rollout,
     Wanted,
     labelled,
     planted,
@@ -44,6 +45,8 @@ from loop.bench_attribution.planting import (
 from loop.bench_attribution.playing import only, play_group
 from loop.bench_attribution.restoring import restored
 from loop.bench_attribution.scoring import Tally, blamed_on_clean, both_named, count_before
+from loop.bench_attribution.wrong_figures import count_wrong
+from loop.bench_attribution.wrong_references import WrongReference, wrong_references
 from loop.compute.pool import Pool, open_pool
 from loop.config import BenchConfig
 from loop.console import Console
@@ -58,16 +61,20 @@ class Size:
     group_size: int
     clean_group: int
     doubles: int
+    wrong: int
+    """Instances of each kind of wrong reference."""
     every: int = 1
     """One in so many kinds is planted."""
 
 
 SIZES = {
-    "smoke": Size(tasks=9, per_kind=1, group_size=3, clean_group=4, doubles=1, every=15),
-    "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30),
-    "full": Size(tasks=48, per_kind=4, group_size=8, clean_group=48, doubles=100),
+    "smoke": Size(tasks=9, per_kind=1, group_size=3, clean_group=4, doubles=1, wrong=1, every=15),
+    "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30, wrong=6),
+    "full": Size(tasks=48, per_kind=4, group_size=8, clean_group=48, doubles=100, wrong=10),
 }
 _PATCHES_PER_MODE = 3
+_FAILURES_PER_TASK = 3
+"""Failed clean rollouts of a task that a wrong reference is judged on."""
 
 
 def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
@@ -91,12 +98,19 @@ def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
         everything = [*instances, *doubles, *clean]
         before = _before(config, bare, size, pool, console)
         inherited = [one for item in before for one in item.instances if one.system is not None]
+        wrong = _wrong(config, system, clean, size)
         planted_seconds = time.perf_counter() - started
-        cases = [*_cases(system, everything), *_inherited_cases(inherited)]
+        cases = [
+            *_cases(system, everything),
+            *_inherited_cases(inherited),
+            *(_case(item.system, item.rollouts) for item in wrong),
+        ]
         judged = _judged(config, cases, pool, console)
     console.close()
     figures = _figures(system, found, everything, judged[: len(everything)])
-    figures["before_composition"] = count_before(before, judged[len(everything) :])
+    rest = judged[len(everything) :]
+    figures["before_composition"] = count_before(before, rest)
+    figures["wrong_references"] = count_wrong(wrong, rest[len(inherited) :])
     figures["cost"] = {
         name: to_json(item) for name, item in added(one.cost for one in judged).items()
     }
@@ -201,6 +215,15 @@ def _before(
     return found
 
 
+def _wrong(
+    config: BenchConfig, system: System, clean: Sequence[Instance], size: Size
+) -> list[WrongReference]:
+    """Return wrong references; none where their sentences or records are withheld anyway."""
+    if not isinstance(config.faults, BuiltinFaults) or config.evidence != "full":
+        return []
+    return wrong_references(system, clean, size.wrong, _FAILURES_PER_TASK, config.seed)
+
+
 def _judged(
     config: BenchConfig, cases: Sequence[Case], pool: Pool, console: Console
 ) -> list[Judged]:
@@ -219,11 +242,15 @@ def _judged(
 
 def _cases(system: System, instances: Sequence[Instance]) -> Iterator[Case]:
     for item in instances:
-        yield Case(
-            system=only(plant(system, item.faults), item.tasks),
-            trajectories=tuple(one.trajectory for one in item.rollouts),
-            scored=tuple(one.scored for one in item.rollouts),
-        )
+        yield _case(only(plant(system, item.faults), item.tasks), item.rollouts)
+
+
+def _case(system: System, rollouts: Sequence[Rollout]) -> Case:
+    return Case(
+        system=system,
+        trajectories=tuple(one.trajectory for one in rollouts),
+        scored=tuple(one.scored for one in rollouts),
+    )
 
 
 def _inherited_cases(found: Sequence[Inherited]) -> Iterator[Case]:
