@@ -68,7 +68,7 @@ class Size:
 
 
 SIZES = {
-    "smoke": Size(tasks=9, per_kind=1, group_size=3, clean_group=4, doubles=1, wrong=1, every=15),
+    "smoke": Size(tasks=6, per_kind=1, group_size=2, clean_group=2, doubles=1, wrong=1, every=25),
     "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30, wrong=6),
     "full": Size(tasks=48, per_kind=4, group_size=8, clean_group=48, doubles=100, wrong=10),
 }
