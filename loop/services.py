@@ -29,7 +29,9 @@ from components.records.code import CodeService
 from components.records.frozen import FrozenDict, thaw
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
+from components.task.compose import WORLD_NOW
 from components.task.config import TaskConfig
+from components.task.generated_rules import generated_rules
 from loop.compute.config import LocalComputeConfig
 from loop.compute.pool import open_pool
 from loop.config import RunConfig
@@ -186,7 +188,18 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
         reactions=load_reactions(),
         code=FrozenDict(code),
     )
-    reference = Reference(specs=FrozenDict(specs), contract=load_contract())
+    contract = load_contract()
+    made = [
+        generated_rules(blueprints[name], seeds[name], specs[name].title, WORLD_NOW)
+        for name in compiled
+        if name not in code
+    ]
+    rules = FrozenDict(
+        {**contract.rules, **{key: rule for some in made for key, rule in some.items()}}
+    )
+    reference = Reference(
+        specs=FrozenDict(specs), contract=contract.model_copy(update={"rules": rules})
+    )
     return Services(
         environment=environment,
         reference=reference,

@@ -69,8 +69,8 @@ def halves_of(
     rule, fact, spec = found.rule, found.fact, base.world
     clause = None if fact.value is None else _clause(base, found)
     row = row_of(ground.world.initial, fact.row.service, fact.row.table, fact.row.row_id)
-    if clause is None or row is None:
-        return
+    if clause is None or row is None or row.get(rule.field) != fact.value:
+        return  # a fact that the walk itself changes is none of the world's
     expected = instead_of(rule, clause.asked)
     if expected == clause.asked or (rule.instead is not None and expected is None):
         return
