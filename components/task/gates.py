@@ -51,8 +51,7 @@ def check_structure(task: Task, graph: ToolGraph) -> Rejection | None:
         return _no(
             Reason.STRUCTURE, f"{length_of(task)} steps for {len(task.world.services)} services"
         )
-    for name in names:
-        step = whole.gold[name]
+    for name, step in (*task.gold.items(), *whole.gold.items()):
         if (step.service, step.tool) not in graph.tools:
             return _no(Reason.STRUCTURE, f"{name}: {step.service}.{step.tool} is not offered")
     spans: list[tuple[str, Demand | Referent]] = [*task.demands.items(), *task.referents.items()]
