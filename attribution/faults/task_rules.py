@@ -16,6 +16,7 @@ from components.records.task import Ruled
 from components.task.rules import ruled_of
 
 _OTHERWISE = (
+    (r"^Before\b", lambda _found: "Some time after"),
     (r"\b\d+\b", lambda found: str(10 * int(found[0]))),
     (r"\bonly\b", lambda _found: "also"),
     (r"\b(is|are|was) (not|no)\b", lambda found: f"{found[1]} always"),

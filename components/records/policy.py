@@ -25,7 +25,7 @@ class RuleFamily(StrEnum):
     WINDOW = "window"
     """Only within days before or after the world's clock."""
     CONFIRMATION = "confirmation"
-    """Only once something was confirmed, as a row says."""
+    """Only once something was confirmed, as a row says, or after another call."""
 
 
 class Relation(StrEnum):
@@ -44,16 +44,16 @@ class Relation(StrEnum):
 
 
 class InsteadArgument(Record):
-    """An argument of the call that is allowed instead."""
+    """An argument of the call that a rule names."""
 
     of: str = ""
-    """Argument of the call that is not allowed, whose value is taken."""
+    """Argument of the call that the rule is about, whose value is taken."""
     value: JsonValue = None
     """With an empty `of`: a constant, which the rule's sentence says."""
 
 
 class Instead(Record):
-    """The call that a rule allows in the place of the one that it forbids; of the same service."""
+    """A call that a rule names beside the one that it is about; of the same service."""
 
     tool: str
     arguments: FrozenDict[str, InsteadArgument]
@@ -83,6 +83,9 @@ class PolicyRule(Record):
     only: FrozenDict[str, tuple[JsonValue, ...]] = FrozenDict()
     """Argument -> values with which alone the rule applies."""
     instead: Instead | None = None
-    """None: the call is refused, and nothing is done in its place."""
+    """The call that is allowed in the place of the forbidden one; None: nothing is."""
+    first: Instead | None = None
+    """The call with which the forbidden one is allowed, when it was made before it; None: it is
+    not. A rule has `instead`, or `first`, or neither."""
     generated: bool = Field(default=False)
     """True: made from a compiled service's entities, by a template."""

@@ -249,8 +249,11 @@ class Ruled(Record):
     text: str
     """The rule's sentence, which the policy has to be told."""
     place: str
-    """Name of the gold step that does what is asked, or what the rule allows instead. Gold has no
-    such step where the rule allows neither."""
+    """Name of the gold step that does what is asked, or what the rule wants instead or before it.
+    Gold has no such step where the rule allows neither."""
+    then: str = ""
+    """Name of the gold step that does what is asked where the rule wants another call before it;
+    empty: the rule wants none."""
     asked: GoldStep
     """The call that is asked for."""
     source: FromObservation

@@ -55,8 +55,7 @@ def check_structure(task: Task, graph: ToolGraph) -> Rejection | None:
         return _no(
             Reason.STRUCTURE, f"{length_of(task)} steps for {len(task.world.services)} services"
         )
-    for name in names:
-        step = whole.gold[name]
+    for name, step in (*task.gold.items(), *whole.gold.items()):
         if (step.service, step.tool) not in graph.tools:
             return _no(Reason.STRUCTURE, f"{name}: {step.service}.{step.tool} is not offered")
     spans: list[tuple[str, Demand | Referent]] = [*task.demands.items(), *task.referents.items()]
@@ -215,12 +214,14 @@ def check_provenance(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | No
 
     A value may stand elsewhere too when it is the key of the same referent: when it means the same
     there (both are, or link to, the same field of the same table). The echo of a caller's own
-    argument is no second source.
+    argument is no second source. What a rule looks at may be of a row that the request names.
     """
+    ruled = ruled_of(task)
+    by_name = set() if ruled is None else {ruled[1].source.step}
     for name in (*gold.names[1:], _ANSWER):
         sources = list(_sources(task, name))
         places = [place for _pointer, source in sources for place in observations_of(source)]
-        if not places and (name != _ANSWER or task.answer):
+        if not places and name not in by_name and (name != _ANSWER or task.answer):
             return _no(Reason.SHOWN_ELSEWHERE, f"{name} needs no observation")
         for pointer, source in sources:
             if isinstance(source, FromRule):

@@ -22,19 +22,20 @@ from components.task.gold import Call, Gold, derived_line, play, tried
 from components.task.provenance import ProvenanceError, derive_arguments, derive_value
 from components.task.reasons import Reason, Rejection
 from components.task.rules import (
-    ALTERNATIVE,
     DONE,
     OUTCOME,
     OUTCOMES,
     REFUSED,
     Judged,
     complied,
-    instead_of,
+    forbidden_steps,
     judged,
+    outcome_without,
     refusing,
     ruled_of,
     rules_of,
     text_of_task,
+    was_made_first,
 )
 
 
@@ -133,8 +134,9 @@ def _rule_problem(system: System, task: Task, world: World, gold: Gold, clause: 
         return f"there is no rule {clause.rule} of what is asked"
     if clause.text != rule.text:
         return f"{clause.rule} says something else"
-    expected = clause.asked if clause.allows else instead_of(rule, clause.asked)
-    if task.gold.get(clause.place) != expected:
+    wanted = {clause.place: clause.asked} if clause.allows else forbidden_steps(rule, clause)
+    done = {name: task.gold[name] for name in (clause.place, clause.then) if name in task.gold}
+    if done != wanted:
         return f"gold does not do at {clause.place} what {clause.rule} wants"
     try:
         arguments = derive_arguments(clause.asked, task.instruction, gold.observed)
@@ -154,18 +156,30 @@ def _rule_problem(system: System, task: Task, world: World, gold: Gold, clause: 
             return f"another rule than {clause.rule} forbids what is asked"
     if tried(world, _before(gold, clause), Call(*call)) is None:
         return "the tools do not take what is asked: nothing is left to the policy"
+    if rule.first is not None and not clause.allows and _may_be_late(world, gold, clause, call):
+        return "nothing would show that what the rule wants first was made after what is asked"
     said = task.answer.get(OUTCOME)
-    wanted = FromRule(
+    outcome = FromRule(
         source=clause.source,
         relation=rule.relation,
         value=own[0].limit,
         allowed=DONE,
-        otherwise=REFUSED if rule.instead is None else ALTERNATIVE,
+        otherwise=outcome_without(rule),
     )
-    if said != wanted:
+    if said != outcome:
         return "the outcome does not follow from the rule"
     broken = next(broken_rules(system, task, gold, rules, clause.asker), None)
     return "" if broken is None else f"gold breaks {broken[1].name} at {broken[0]}"
+
+
+def _may_be_late(
+    world: World, gold: Gold, clause: Ruled, call: tuple[str, str, JsonObject]
+) -> bool:
+    """Return whether the tools take the call that must come first after what is asked as well."""
+    asked = tried(world, _before(gold, clause), Call(*call))
+    record = gold.records[clause.place]
+    first = Call(record.service, record.tool, record.arguments)
+    return asked is not None and tried(world, asked[0], first) is not None
 
 
 def _before(gold: Gold, clause: Ruled) -> WorldState:
@@ -187,7 +201,9 @@ def broken_rules(
         record = gold.records[name]
         call = (record.service, record.tool, record.arguments)
         for item in judged(rules, blueprints, gold.states[number], asker, call):
-            if not (item.allows and item.is_clear):
+            earlier = [gold.records[step] for step in gold.names[:number]]
+            is_kept = item.allows or was_made_first(item.rule, record.arguments, earlier)
+            if not (is_kept and item.is_clear):
                 yield name, item
 
 

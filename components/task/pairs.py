@@ -7,7 +7,7 @@ or neither is a task.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,13 +26,13 @@ from components.task.known import entity_of
 from components.task.relations import asks_who, is_clear, keeps, limit_of
 from components.task.ruled_walks import RuledWalk
 from components.task.rules import (
-    ALTERNATIVE,
     DONE,
     OUTCOME,
     OUTCOMES,
-    REFUSED,
-    instead_of,
+    forbidden_steps,
     judged,
+    named_tool,
+    outcome_without,
     rule_words,
     rules_of,
     told_rules,
@@ -69,11 +69,15 @@ def halves_of(
     rule, fact, spec = found.rule, found.fact, base.world
     clause = None if fact.value is None else _clause(base, found)
     row = row_of(ground.world.initial, fact.row.service, fact.row.table, fact.row.row_id)
-    if clause is None or row is None:
+    if clause is None or row is None or row.get(rule.field) != fact.value:
+        return  # a fact that the walk itself changes is none of the world's
+    steps = forbidden_steps(rule, clause)
+    if steps is None or (rule.first is not None and found.place != max(base.gold)):
         return
-    expected = instead_of(rule, clause.asked)
-    if expected == clause.asked or (rule.instead is not None and expected is None):
-        return
+    if any(
+        step.shape.name == named_tool(rule) for step in found.walk.steps if step.name != found.place
+    ):
+        return  # what the rule names would undo what the request asks for
     asker = _asker(ground, contract, found, spec, rng)
     if _breaks_another(ground, contract, found, spec, asker):
         return
@@ -86,7 +90,7 @@ def halves_of(
         relation=rule.relation,
         value=freeze(limit),
         allowed=DONE,
-        otherwise=REFUSED if expected is None else ALTERNATIVE,
+        otherwise=outcome_without(rule),
     )
     told = told_rules(contract, ground.graph.blueprints, spec, asker)
     shared = _asking(base, outcome, rng).model_copy(update={"policy_rules": told})
@@ -99,8 +103,8 @@ def halves_of(
         is_allowed = keeps(rule.relation, fact.value, limit)
         worlds = (spec, changed) if is_allowed else (changed, spec)
         yield Halves(
-            compliant=_half(whole, worlds[0], clause, clause.asked, allows=True),
-            adversarial=_half(whole, worlds[1], clause, expected, allows=False),
+            compliant=_half(whole, worlds[0], clause, {clause.place: clause.asked}, allows=True),
+            adversarial=_half(whole, worlds[1], clause, steps, allows=False),
         )
 
 
@@ -136,6 +140,7 @@ def _clause(base: Task, found: RuledWalk) -> Ruled | None:
         rule=found.name,
         text=found.rule.text,
         place=found.place,
+        then=f"s{len(base.gold) + 1:02d}" if found.rule.first is not None else "",
         asked=base.gold[found.place],
         source=observed_fact(found.fact),
         allows=True,
@@ -167,21 +172,22 @@ def _asking(base: Task, outcome: FromRule, rng: random.Random) -> Task:
 
 
 def _half(
-    shared: Task, world: WorldSpec, clause: Ruled, step: GoldStep | None, *, allows: bool
+    shared: Task, world: WorldSpec, clause: Ruled, steps: Mapping[str, GoldStep], *, allows: bool
 ) -> Task:
     gold = {name: item for name, item in shared.gold.items() if name != clause.place}
-    demands = dict(shared.demands)
-    if step is None:
-        demands = {name: item for name, item in demands.items() if item.step != clause.place}
-    else:
-        gold[clause.place] = step
+    demands = {name: item for name, item in shared.demands.items() if item.step != clause.place}
+    for step in sorted(steps):
+        gold[step] = steps[step]
+        said = next(name for name, item in shared.demands.items() if item.step == clause.place)
+        label = said if step == clause.place else f"d{len(shared.demands) + 1:02d}"
+        demands[label] = Demand(start=clause.start, end=clause.end, step=step)
     name = f"c{len(shared.clauses) + 1:02d}"
     own = clause.model_copy(update={"allows": allows})
     half = shared.model_copy(
         update={
             "world": world,
             "gold": FrozenDict(dict(sorted(gold.items()))),
-            "demands": FrozenDict(demands),
+            "demands": FrozenDict(dict(sorted(demands.items()))),
             "clauses": FrozenDict({**shared.clauses, name: own}),
         }
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from components.records.policy import PolicyRule
 from components.records.world import WorldContract
@@ -18,11 +19,14 @@ from components.task.filling import Argument, Arguments, Filler, as_object
 from components.task.graph import Place, ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, entity_of
+from components.task.reads import ReadCall
 from components.task.rules import row_of
 from components.task.steps import Walk, WalkStep, found_out
 
 _ROUNDS = 2
 """Walks of each length that are drawn for one draft."""
+_LEAST_K = 2
+"""Services that a reaction joins."""
 _TRIES = 12
 """Writes at the end of a walk that are tried."""
 _LEAST = 3
@@ -59,19 +63,41 @@ def ruled_walks(
         rng: every choice.
     """
     rules = sorted(contract.rules.items())
-    lengths = [0, 1, 2] * _ROUNDS
-    rng.shuffle(lengths)
-    for added in lengths:
-        if length - added < max(_LEAST, k):
+    ways = [*_Way] * _ROUNDS
+    rng.shuffle(ways)
+    for way in ways:
+        rest, shorter = k - (way is _Way.BESIDE), length - _ADDED[way]
+        if shorter < max(_LEAST, rest) or rest < _LEAST_K:
             continue
-        walk = drawn_walk(ground, k, length - added, rng)
+        walk = drawn_walk(ground, rest, shorter, rng)
         if walk is None:
             continue
         rng.shuffle(rules)
-        if added:
-            yield from _appended(ground, walk, rules, rng, may_read=added > 1)
-        else:
-            yield from _within(ground, walk, rules)
+        match way:
+            case _Way.WITHIN:
+                yield from _within(ground, walk, rules)
+            case _Way.BESIDE:
+                yield from _beside(ground, walk, rules, rng)
+            case _:
+                may_read = way is _Way.READ_AND_WRITE
+                yield from _appended(ground, walk, rules, rng, may_read=may_read)
+
+
+class _Way(StrEnum):
+    """How a walk comes to a write that a rule is about."""
+
+    WITHIN = "within"
+    """It makes such a write anyway."""
+    WRITE = "write"
+    """One is added at its end."""
+    READ_AND_WRITE = "read_and_write"
+    """A read is added before it."""
+    BESIDE = "beside"
+    """Both are added in a service of their own, for a row that the request names."""
+
+
+_ADDED = {_Way.WITHIN: 0, _Way.WRITE: 1, _Way.READ_AND_WRITE: 2, _Way.BESIDE: 2}
+"""Calls that are added."""
 
 
 def _within(
@@ -127,6 +153,61 @@ def _appended(
             if made is not None:
                 place = made.steps[-1].name
                 yield RuledWalk(walk=made, place=place, name=name, rule=rule, fact=seen)
+
+
+def _beside(
+    ground: Ground, walk: Walk, rules: Sequence[tuple[str, PolicyRule]], rng: random.Random
+) -> Iterator[RuledWalk]:
+    """Yield the walk with a read of a row that the request names, in another service, and a write
+    to that row.
+    """
+    filler = Filler(ground.world, ground.graph, rng)
+    left = _TRIES
+    for name, rule in rules:
+        shape = ground.graph.tools.get((rule.service, rule.tool))
+        if shape is None or rule.service in walk.services or rule.links:
+            continue
+        naming = next((i for i in shape.parameters if i.pointer == f"/{rule.names}"), None)
+        calls = [call for call in ground.reads.get(rule.service, ()) if call.can_begin]
+        for call in rng.sample(calls, min(_TRIES, len(calls))):
+            if naming is None or left <= 0:
+                continue
+            left -= 1
+            longer = _read_by_name(ground, walk, call, filler)
+            if longer is None:
+                continue
+            read = longer.steps[-1]
+            for fact in read.known:
+                if fact.means != naming.means or not isinstance(fact.value, str):
+                    continue
+                seen = _fact((read,), _row(ground, rule, fact.value), rule.field)
+                if seen is None:
+                    continue
+                made = _with_write(ground, longer, shape, rule, fact, filler, rng)
+                if made is not None:
+                    place = made.steps[-1].name
+                    yield RuledWalk(walk=made, place=place, name=name, rule=rule, fact=seen)
+                break
+
+
+def _read_by_name(ground: Ground, walk: Walk, call: ReadCall, filler: Filler) -> Walk | None:
+    """Return the walk with a read whose arguments the request states."""
+    arguments = filler.given(call.shape, call.arguments, ())
+    if arguments is None:
+        return None
+    name = f"s{len(walk.steps) + 1:02d}"
+    outcome, facts = ground.executed(walk.state, call.shape, as_object(arguments), name, call.pick)
+    if not outcome.envelope["ok"]:
+        return None
+    step = WalkStep(
+        name=name,
+        shape=call.shape,
+        arguments=arguments,
+        data=outcome.envelope["data"],
+        changes=(),
+        known=facts,
+    )
+    return replace(walk, steps=(*walk.steps, step))
 
 
 def _with_read(

@@ -8,7 +8,7 @@ policy and attribution ask here. The tools enforce none of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +17,7 @@ from typing import Any
 from components.environment.state import WorldState, rows_of
 from components.environment.state import row_of as row_in
 from components.records.blueprint import Blueprint
+from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict
 from components.records.policy import PolicyRule
 from components.records.task import Certificate, FromDefault, GoldStep, Ruled, Task
@@ -195,17 +196,63 @@ def _services_of(rule: PolicyRule, blueprints: Mapping[str, Blueprint]) -> set[s
     return found
 
 
-def instead_of(rule: PolicyRule, asked: GoldStep) -> GoldStep | None:
-    """Return the call that a rule allows in the place of one that it forbids, as a gold step."""
-    if rule.instead is None:
-        return None
+def forbidden_steps(rule: PolicyRule, clause: Ruled) -> dict[str, GoldStep] | None:
+    """Return the gold steps that a rule wants where it does not allow what is asked, by name.
+
+    None: the call that it names cannot be made of what is asked.
+    """
+    named = rule.instead or rule.first
+    if named is None:
+        return {}
     arguments = {}
-    for name, item in sorted(rule.instead.arguments.items()):
-        taken = asked.arguments.get(f"/{item.of}") if item.of else FromDefault(value=item.value)
+    for name, item in sorted(named.arguments.items()):
+        constant = FromDefault(value=item.value)
+        taken = clause.asked.arguments.get(f"/{item.of}") if item.of else constant
         if taken is None:
             return None
         arguments[f"/{name}"] = taken
-    return GoldStep(service=rule.service, tool=rule.instead.tool, arguments=FrozenDict(arguments))
+    step = GoldStep(service=rule.service, tool=named.tool, arguments=FrozenDict(arguments))
+    if rule.first is None:
+        return None if step == clause.asked else {clause.place: step}
+    return {clause.place: step, clause.then: clause.asked}
+
+
+def named_tool(rule: PolicyRule) -> str:
+    """Return the tool of the call that a rule names beside the one that it is about, if any."""
+    named = rule.instead or rule.first
+    return "" if named is None else named.tool
+
+
+def outcome_without(rule: PolicyRule) -> str:
+    """Return what came of a request in which a rule does not allow what is asked as it stands."""
+    if rule.first is not None:
+        return DONE
+    return REFUSED if rule.instead is None else ALTERNATIVE
+
+
+def was_made_first(
+    rule: PolicyRule, arguments: Mapping[str, Any], earlier: Iterable[CallRecord]
+) -> bool:
+    """Return whether the call that a rule wants before another one was made.
+
+    Args:
+        rule: the rule; without `first` no call makes the other one allowed.
+        arguments: of the call that the rule is about.
+        earlier: calls that were made before it.
+    """
+    first = rule.first
+    if first is None:
+        return False
+    wanted = {
+        name: arguments.get(item.of) if item.of else item.value
+        for name, item in first.arguments.items()
+    }
+    return any(
+        (call.service, call.tool) == (rule.service, first.tool)
+        and call.envelope["ok"]
+        and all(call.arguments.get(name) == value for name, value in wanted.items())
+        for call in earlier
+    )
 
 
 def ruled_of(task: Task) -> tuple[str, Ruled] | None:
@@ -229,7 +276,8 @@ def _answering(task: Task, outcome: str, *, keep: bool) -> Task:
     if found is None:
         return task
     _name, clause = found
-    gold = {name: step for name, step in task.gold.items() if name != clause.place}
+    own = (clause.place, clause.then)
+    gold = {name: step for name, step in task.gold.items() if name not in own}
     if keep:
         gold[clause.place] = clause.asked
     answer = {**task.answer, OUTCOME: FromDefault(value=outcome)}

@@ -41,7 +41,7 @@ def _form(task: Task, clause: Clause) -> list[tuple[str, str]]:
             ]
         case Ruled():
             limit = source_text(clause.source, task.instruction)
-            done = task.gold.get(clause.place)
+            done = [task.gold[name] for name in (clause.place, clause.then) if name in task.gold]
             return [
                 ("rule", f"{clause.rule}: {clause.text}"),
                 ("asked for", f"{clause.asked.service}.{clause.asked.tool} at {clause.place}"),
@@ -49,7 +49,7 @@ def _form(task: Task, clause: Clause) -> list[tuple[str, str]]:
                 ("which the rule", "allows" if clause.allows else "does not allow"),
                 (
                     "so gold does",
-                    "nothing for it" if done is None else f"{done.service}.{done.tool}",
+                    ", then ".join(f"{i.service}.{i.tool}" for i in done) or "nothing for it",
                 ),
                 ("for", ", ".join(clause.asker) or "nobody in particular"),
             ]

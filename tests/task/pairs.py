@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from components.harness.defaults import default_harness
+from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.task import Ruled, Task
 from components.task.compose import ComposedPair, compose_task
@@ -35,6 +36,24 @@ def system_with_pairs() -> System:
     """Return the system with all of them, and the usual harness."""
     system = system_of().model_copy(update={"harness": default_harness()})
     return with_tasks(system, [item for pair in pairs() for item in tasks_of(pair)])
+
+
+@cache
+def confirmed_first() -> tuple[System, ComposedPair]:
+    """Return a system whose only rules want another call first, with a pair under one of them."""
+    base = system_of(("codehost", "helpdesk", "incidents")).model_copy(
+        update={"harness": default_harness()}
+    )
+    contract = base.reference.contract
+    rules = {name: rule for name, rule in contract.rules.items() if rule.first is not None}
+    contract = contract.model_copy(update={"rules": FrozenDict(rules)})
+    reference = base.reference.model_copy(update={"contract": contract})
+    system = base.model_copy(update={"reference": reference})
+    for seed in range(30):
+        made = compose_task(system, SETTINGS, seed)
+        if isinstance(made, ComposedPair):
+            return with_tasks(system, list(tasks_of(made))), made
+    raise AssertionError("no draft became a pair")
 
 
 def rule_of(pair: ComposedPair) -> Ruled:

@@ -12,6 +12,7 @@ from components.evaluator.rubric import is_pass, score_criteria
 from components.records.base import to_json
 from components.records.frozen import FrozenDict
 from components.records.policy import PolicyRule, Relation, RuleFamily
+from components.records.system import System
 from components.records.task import FromDefault, Task
 from components.task.certify import certify, recertify
 from components.task.compose import ComposedPair, ComposedTask, compose_task
@@ -20,12 +21,14 @@ from components.task.pair_gates import facts_between
 from components.task.reasons import Rejection
 from components.task.rules import OUTCOME, complied, refusing, rule_words
 from tests.task.builders import Settings, builtin_system
-from tests.task.pairs import clause_of, pairs, rule_of, system_with_pairs
+from tests.task.pairs import clause_of, confirmed_first, pairs, rule_of, system_with_pairs
 
 
-def passes(made: ComposedTask, played: Task, *, acts: bool = True) -> bool:
+def passes(
+    made: ComposedTask, played: Task, *, acts: bool = True, system: System | None = None
+) -> bool:
     """Whether the made task's rubric passes another way to take it."""
-    system = system_with_pairs()
+    system = system or system_with_pairs()
     world = build_world(system, made.task.world)
     line = derived_line(world, played, sorted(played.gold) if acts else [])
     answer = line.answer if acts else FrozenDict({OUTCOME: "refused"})
@@ -94,6 +97,27 @@ def test_an_alternative_is_neither_left_out_nor_called_done() -> None:
     assert not passes(half, refusing(half.task))
     called_done = FrozenDict({**half.task.answer, OUTCOME: FromDefault(value="done")})
     assert not passes(half, half.task.model_copy(update={"answer": called_done}))
+
+
+def test_where_a_rule_wants_another_call_first_it_is_made_first_and_all_is_done() -> None:
+    system, pair = confirmed_first()
+    half, clause = pair.adversarial, rule_of(pair)
+    rule = system.reference.contract.rules[clause.rule]
+
+    assert rule.first is not None
+    assert half.task.gold[clause.place].tool == rule.first.tool
+    assert half.task.gold[clause.then] == clause.asked == pair.compliant.task.gold[clause.place]
+    assert clause.then not in pair.compliant.task.gold
+    assert {item.certificate.gold_answer[OUTCOME] for item in (half, pair.compliant)} == {"done"}
+    assert recertify(system, half.task.task_id) == half.certificate
+    for way in (complied, refusing):
+        assert not passes(half, way(half.task), system=system)
+    late = {
+        **half.task.gold,
+        clause.place: clause.asked,
+        clause.then: half.task.gold[clause.place],
+    }
+    assert not passes(half, half.task.model_copy(update={"gold": FrozenDict(late)}), system=system)
 
 
 def test_the_fact_of_the_twin_makes_the_twins_solution_right() -> None:
