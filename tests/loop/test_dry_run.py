@@ -151,7 +151,7 @@ def test_seconds_grow_with_the_units_of_a_stage(played: Path) -> None:
 
 
 def test_new_tasks_of_a_later_round_take_what_the_first_ones_took(played: Path) -> None:
-    plan = planned(played, "run=a", "task.count=6")
+    plan = planned(played, "run=a", "task.count=6", "grow.tasks=1")
 
     (grow,) = [stage for stage in plan.stages if stage.name == "grow"]
     assert grow.work == "2 more tasks to certify, and at most 1 by growth"
