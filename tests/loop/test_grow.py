@@ -222,6 +222,16 @@ def test_where_all_requests_are_said_at_once_some_are_said_in_a_conversation(run
     assert all(found.system.tasks[name].user is not None for name in names)
 
 
+def test_a_kind_that_nothing_is_known_to_be_solved_of_is_tried_and_not_piled_up(
+    runs: Path,
+) -> None:
+    many = ("grow.tasks=9", "grow.max_tasks=20", "grow.most_share=0.2")
+
+    found = grown(runs, *OTHER, *many, "policy.error_rates.skip_step=0.01")
+
+    assert [(step.wanted, len(step.admitted)) for step in found.record.steps] == [(4, 4)]
+
+
 def test_solved_tasks_make_room_where_the_cap_demands_it(runs: Path) -> None:
     found = grown(runs, *HARDER, "grow.max_tasks=4")
 
