@@ -169,6 +169,16 @@ def test_new_tasks_of_a_later_round_take_what_the_first_ones_took(played: Path) 
     assert [grow.seconds.low, grow.seconds.high] == pytest.approx([min(seconds), max(seconds)])
 
 
+def test_services_that_are_named_between_rounds_are_a_stage_of_the_later_one(
+    played: Path,
+) -> None:
+    plan = planned(played, "run=a", "environment.services=[helpdesk,directory,mail,crm]")
+
+    first, second, *_ = plan.stages
+    assert (first.round, first.name, second.name) == (3, "services", "grow")
+    assert first.work == "services that the configuration names since, through their gates"
+
+
 def test_a_round_that_trains_has_one_more_stage(tmp_path: Path) -> None:
     plan = planned(tmp_path, "run=n", "policy=local", "train=sft")
 
