@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.task import Task
 from components.task.compose import ComposedTask, compose_task
@@ -13,9 +14,10 @@ from components.task.config import TaskConfig
 from components.task.measures import grammar_of
 from loop.growth.mixes import prevailing, tools_of
 from loop.growth.records import Rule, Shape, ShapeFigures, shape_words
+from loop.growth.seen import Before
 from loop.growth.shapes import Top, harder_than, num_to_judge, wanted_shapes
-from loop.growth.spending import shares_of
-from loop.growth.wants import Want
+from loop.growth.spending import in_the_way, shares_of
+from loop.growth.wants import Look, Want
 from tests.loop.configs import bare_system, run_config
 
 START = TaskConfig(
@@ -148,3 +150,35 @@ def test_where_plain_requests_prevail_one_with_a_clause_is_another_kind(
     assert not any(clauses.is_other(task, tools, 0.6) for task in (*plain, *tasks[3]))
     rare = prevailing(tasks[5], tools, 0.85)
     assert "clauses" not in {item.mix.name for item in rare}
+
+
+def test_the_easiest_solved_tasks_make_room_first_and_what_pins_a_repair_stays(
+    composed: tuple[System, dict[int, list[Task]]],
+) -> None:
+    bare, tasks = composed
+    everything = {task.task_id: task for length in (3, 5) for task in tasks[length]}
+    system = bare.model_copy(update={"tasks": FrozenDict(everything)})
+    short, long = ([task.task_id for task in tasks[length]] for length in (3, 5))
+    solved = frozenset([*short[1:], *long])
+
+    def gone(*mastered: Shape) -> list[str]:
+        look = Look(
+            system=system,
+            start=START,
+            config=run_config().grow,
+            top=top(),
+            shapes=tuple(figures(of, 4, 4, is_mastered=True) for of in mastered),
+            solved=solved,
+            seed="",
+        )
+        before = Before(
+            number=1, solved=solved, played=frozenset(everything), pinned=frozenset(short[1:2])
+        )
+        return [task.task_id for task in in_the_way(look, before)]
+
+    assert gone() == []
+    assert sorted(gone(shape(2, 3))) == sorted(short[2:])
+    both = gone(shape(2, 5))
+    assert sorted(both[: len(short) - 2]) == sorted(short[2:])
+    assert set(both) <= {*short[2:], *long}
+    assert len(both) == 6  # of nine tasks three stay for each service: a quarter of nine and more
