@@ -25,8 +25,10 @@ from loop.context import live_tasks
 from loop.dry_run.seconds import Expected, PastRound, expected_seconds, past_rounds
 from loop.dry_run.tokens import TokensPerRollout, rehearse, tokens_of
 from loop.growth.growing import most_live, num_new
+from loop.growth.services import KEYS
+from loop.growth.services import STAGE as SERVICES_STAGE
 from loop.ledger import Ledger, RoundFolder, load_system
-from loop.ledger_files import refuse_locked
+from loop.ledger_files import config_changes, refuse_locked
 from loop.ledger_records import Manifest
 from loop.policy.check import check_policy
 from loop.policy.config import LocalPolicyConfig
@@ -148,6 +150,9 @@ def _planned(
     stages = [
         work.stage(key, name, folders.get(key)) for key in begun for name in stages_of(config, key)
     ]
+    if _names_other_services(config, ledger, number):
+        at = next(at for at, item in enumerate(stages) if item.round == number)
+        stages.insert(at, work.stage(number, SERVICES_STAGE, folders.get(number)))
     manifest = begun[number]
     is_finished = manifest is not None and manifest.status == "finished"
     has_begun = any(item is not None for item in begun.values())
@@ -212,6 +217,8 @@ class _Work:
         services = len(self.config.environment.services)
         missing = max(0, self.sizes.num_tasks - self.num_there)
         match name:
+            case "services" if self.num_there:
+                return None, "services that the configuration names since, through their gates"
             case "services":
                 return services, f"{services} built-in services through their gates"
             case "tasks":
@@ -244,6 +251,14 @@ def _system_at(ledger: Ledger, number: int, folders: dict[int, RoundFolder]) -> 
         return None
     with ledger.read_round(number - 1) as before:
         return load_system(ledger.store, before.system_version())
+
+
+def _names_other_services(config: RunConfig, ledger: Ledger, number: int) -> bool:
+    """Return whether a round reads sources again, since they are others than in the one before."""
+    if not number or not ledger.is_finished(number - 1):
+        return False
+    changes = config_changes(ledger.config_of(number - 1), to_json(config))
+    return any(change.key.startswith(KEYS) for change in changes)
 
 
 def _servers(config: RunConfig) -> tuple[str, ...]:

@@ -94,6 +94,7 @@ def _look(context: RoundContext, system: System, before: Before) -> Look:
         config=config.grow,
         top=_top(config, system),
         shapes=shape_figures(tasks, before, config.grow.mastery),
+        solved=before.solved,
         seed=f"{config.seed}:{context.number}",
     )
 

@@ -18,6 +18,9 @@ from loop.growth.seen import Before
 from loop.seed_round import TURNS_PER_STEP
 from loop.summary import pass_rate
 
+Hardness = tuple[int, int, int, bool]
+"""What shapes are ordered by: calls, services, distractors, whether said in a conversation."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Top:
@@ -70,7 +73,7 @@ def start_of(settings: TaskConfig) -> Shape:
     )
 
 
-def hardness(shape: Shape) -> tuple[int, int, int, bool]:
+def hardness(shape: Shape) -> Hardness:
     """Return what shapes are ordered by, the easiest first."""
     return shape.walk_length, shape.k, shape.distractors, not shape.is_said_at_once
 

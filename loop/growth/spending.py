@@ -20,7 +20,7 @@ from loop.context import RoundContext, live_tasks
 from loop.growth.mixes import tools_of
 from loop.growth.records import GrowthStep, Rule, shape_words
 from loop.growth.seen import Before
-from loop.growth.shapes import hardness, shape_of, start_of, turns_for
+from loop.growth.shapes import Hardness, hardness, shape_of, start_of, turns_for
 from loop.growth.wants import Look, Want, least_uses, uses_of
 from loop.seed_round import TURNS_PER_STEP
 
@@ -88,21 +88,25 @@ def spend(
 def in_the_way(look: Look, before: Before) -> tuple[Task, ...]:
     """Return solved tasks that may make room for new ones, the first to go first.
 
-    The easiest shape comes first. A task stays that pins a repair, or without which too few tasks
-    would need one of its services.
+    The easiest shape comes first, and none goes that is harder than all solved shapes. A task stays
+    that pins a repair, or without which too few tasks would need one of its services.
     """
+    mastered = [hardness(item.shape) for item in look.shapes if item.is_mastered]
+    if not mastered:
+        return ()
     tasks, tools = look.tasks, tools_of(look.system)
     uses = uses_of(look.system, tasks, look.start)
     least = least_uses(uses, look.config)
-    mastered = {item.shape for item in look.shapes if item.is_mastered}
+
+    def place(task: Task) -> tuple[Hardness, int, str]:
+        return hardness(shape_of(task)), difficulty_of(task, tools), task.task_id
+
     found = []
-    for task in sorted(
-        tasks,
-        key=lambda task: (hardness(shape_of(task)), difficulty_of(task, tools), task.task_id),
-    ):
+    for task in sorted(tasks, key=place):
         own = [name for name in task.world.services if name in uses]
         is_free = task.task_id in before.solved and task.task_id not in before.pinned
-        if is_free and shape_of(task) in mastered and all(uses[name] > least for name in own):
+        is_easy = hardness(shape_of(task)) <= max(mastered)
+        if is_free and is_easy and all(uses[name] > least for name in own):
             found.append(task)
             uses.subtract(own)
     return tuple(found)
@@ -120,8 +124,7 @@ def without(
     """
     reasons = {
         task.task_id: (
-            f"solved in round {number}, as its shape is ({shape_words(shape_of(task))}); it made "
-            "room for a new task"
+            f"solved in round {number} ({shape_words(shape_of(task))}); it made room for a new task"
         )
         for task in gone
     }

@@ -20,7 +20,15 @@ from loop.context import live_tasks
 from loop.growth.config import GrowConfig
 from loop.growth.mixes import FEWEST, Prevailing, Tools, prevailing, tools_of
 from loop.growth.records import Rule, ShapeFigures, shape_words
-from loop.growth.shapes import Top, hardness, settings_for, shape_of, start_of, wanted_shapes
+from loop.growth.shapes import (
+    Top,
+    hardness,
+    num_to_judge,
+    settings_for,
+    shape_of,
+    start_of,
+    wanted_shapes,
+)
 
 OTHER_SERVICES = "other_services"
 """A task that does not need the service which tasks are wanted for."""
@@ -57,6 +65,8 @@ class Look:
     top: Top
     shapes: tuple[ShapeFigures, ...]
     """What the policy made of each shape; empty where outcomes tell nothing."""
+    solved: frozenset[str]
+    """Live tasks that the policy has solved."""
     seed: str
     """Decides which of several services that are needed alike comes first."""
 
@@ -157,8 +167,17 @@ def _about(look: Look, name: str) -> TaskConfig:
 
 def _other(look: Look) -> Iterator[Want]:
     tools, most = tools_of(look.system), look.config.most_share
+    enough = num_to_judge(look.config.mastery)
     for item in sorted(prevailing(look.tasks, tools, most), key=lambda item: -item.share):
-        others = math.ceil(item.count / most) - item.total
+        others = [task for task in item.judged if item.is_other(task, tools, most)]
+        lacks = FEWEST
+        if item.mix.noun == "tasks":
+            lacks = math.ceil(item.count / most) - item.total
+        if look.solved.isdisjoint(task.task_id for task in others):
+            # What the policy cannot do at all is tried, and not piled up.
+            lacks = min(lacks, enough - len(others))
+        if lacks <= 0:
+            continue
         yield Want(
             rule=Rule.DIVERSITY,
             subject=f"{item.mix.name}: other than {item.kind}",
@@ -167,7 +186,7 @@ def _other(look: Look) -> Iterator[Want]:
                 f"and {most:.0%} may be"
             ),
             figures={"count": item.count, "total": item.total},
-            lacks=others if item.mix.noun == "tasks" else FEWEST,
+            lacks=lacks,
             settings=_settings_of(look, item),
             refusal=_other_than(item, tools, most),
         )

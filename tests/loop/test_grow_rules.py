@@ -6,11 +6,19 @@ from typing import Any
 
 import pytest
 
+from components.records.frozen import FrozenDict
+from components.records.system import System
+from components.records.task import Task
+from components.task.compose import ComposedTask, compose_task
 from components.task.config import TaskConfig
+from components.task.measures import grammar_of
+from loop.growth.mixes import prevailing, tools_of
 from loop.growth.records import Rule, Shape, ShapeFigures, shape_words
+from loop.growth.seen import Before
 from loop.growth.shapes import Top, harder_than, num_to_judge, wanted_shapes
-from loop.growth.spending import shares_of
-from loop.growth.wants import Want
+from loop.growth.spending import in_the_way, shares_of
+from loop.growth.wants import Look, Want
+from tests.loop.configs import bare_system, run_config
 
 START = TaskConfig(
     count=None, k=2, walk_length=3, distractors=0, domains=(), max_drafts_per_task=20
@@ -92,3 +100,85 @@ def test_each_rule_gets_its_part_of_a_round() -> None:
     assert list(shares_of({Rule.DIVERSITY: other}, 4).values()) == [0, 0, 4]
     assert list(shares_of({Rule.BREADTH: wider}, 4).values()) == [0, 2, 0]
     assert list(shares_of(every, 0).values()) == [0, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def composed() -> tuple[System, dict[int, list[Task]]]:
+    """A system, and plain tasks of three and five calls with one that has a clause at the end."""
+    config = run_config("environment.services=[directory,payments]")
+    system = bare_system(config)
+    found: dict[int, list[Task]] = {3: [], 5: []}
+    for length, tasks in found.items():
+        settings = config.task.model_copy(update={"walk_length": length})
+        with_clause: list[Task] = []
+        for seed in range(40):
+            made = compose_task(system, settings, seed)
+            if isinstance(made, ComposedTask):
+                (tasks if grammar_of(made.task) == ["plain"] else with_clause).append(made.task)
+            if len(tasks) >= 4 and (length == 3 or with_clause):
+                break
+        found[length] = [*tasks[:4], *with_clause[:1]]
+    return system, found
+
+
+def test_what_tasks_have_no_room_for_is_not_missed_in_them(
+    composed: tuple[System, dict[int, list[Task]]],
+) -> None:
+    system, tasks = composed
+
+    short = list(prevailing(tasks[3], tools_of(system), 0.6))
+    few = list(prevailing(tasks[3][:3], tools_of(system), 0.6))
+
+    assert [(item.mix.name, item.kind, item.share) for item in short] == [
+        ("conversation", "said at once", 1.0)
+    ]
+    assert few == []
+
+
+def test_where_plain_requests_prevail_one_with_a_clause_is_another_kind(
+    composed: tuple[System, dict[int, list[Task]]],
+) -> None:
+    system, tasks = composed
+    *plain, other = tasks[5]
+    tools = tools_of(system)
+
+    found = {item.mix.name: item for item in prevailing(tasks[5], tools, 0.6)}
+    clauses = found["clauses"]
+
+    assert (clauses.kind, clauses.count, clauses.total) == ("plain", 4, 5)
+    assert clauses.is_other(other, tools, 0.6)
+    assert not any(clauses.is_other(task, tools, 0.6) for task in (*plain, *tasks[3]))
+    rare = prevailing(tasks[5], tools, 0.85)
+    assert "clauses" not in {item.mix.name for item in rare}
+
+
+def test_the_easiest_solved_tasks_make_room_first_and_what_pins_a_repair_stays(
+    composed: tuple[System, dict[int, list[Task]]],
+) -> None:
+    bare, tasks = composed
+    everything = {task.task_id: task for length in (3, 5) for task in tasks[length]}
+    system = bare.model_copy(update={"tasks": FrozenDict(everything)})
+    short, long = ([task.task_id for task in tasks[length]] for length in (3, 5))
+    solved = frozenset([*short[1:], *long])
+
+    def gone(*mastered: Shape) -> list[str]:
+        look = Look(
+            system=system,
+            start=START,
+            config=run_config().grow,
+            top=top(),
+            shapes=tuple(figures(of, 4, 4, is_mastered=True) for of in mastered),
+            solved=solved,
+            seed="",
+        )
+        before = Before(
+            number=1, solved=solved, played=frozenset(everything), pinned=frozenset(short[1:2])
+        )
+        return [task.task_id for task in in_the_way(look, before)]
+
+    assert gone() == []
+    assert sorted(gone(shape(2, 3))) == sorted(short[2:])
+    both = gone(shape(2, 5))
+    assert sorted(both[: len(short) - 2]) == sorted(short[2:])
+    assert set(both) <= {*short[2:], *long}
+    assert len(both) == 6  # of nine tasks three stay for each service: a quarter of nine and more
