@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from attribution.foreign.answers import short
 from attribution.foreign.causes import Cause, call_words, extra_cause, some, value_cause
 from attribution.foreign.edits import Edit, EditKind
-from attribution.foreign.facts import LIKELY, STRONG, WEAK, Fact, fact, num_turns
+from attribution.foreign.facts import LIKELY, STRONG, USER_SIMULATOR, WEAK, Fact, fact, num_turns
 from attribution.foreign.names import written_call
 from attribution.foreign.records import Speaker
 from attribution.foreign.replay import Done, Replay
@@ -35,54 +35,49 @@ def edit_facts(replay: Replay, edits: tuple[Edit, ...]) -> Iterator[Fact]:
     broken = {at: sentence for sentence, at in broken_rules(replay.task.policy, calls, answers)}
     is_alone = all(edit.kind is EditKind.SAID for edit in edits)
     for edit in edits:
-        match edit.kind:
-            case EditKind.PUT_IN:
-                yield _put_in(replay, sayings, edit)
-            case EditKind.SAID:
-                yield _unsaid(replay, sayings, edit, is_alone)
-            case _:
-                yield _write(replay, sayings, edit, broken)
+        cause, what = _cause(replay, sayings, edit, broken)
+        if cause.place == USER_SIMULATOR and sayings.is_verbatim:
+            cause = Cause.policy(cause.turn, WEAK, "the user said its text and no more")
+        # What is to be said often follows from what was done: a price, a sum.
+        follows = edit.kind is EditKind.SAID and not is_alone
+        yield fact(
+            replay.trace,
+            cause.party,
+            cause.place,
+            f"{what}; {cause.why}",
+            edit.kind.value,
+            turn=cause.turn,
+            confidence=min(cause.sure, WEAK) if follows else cause.sure,
+            traced=replay.done[edit.position].traced if edit.position >= 0 else None,
+            kind=EvidenceKind.PLAYED,
+        )
 
 
-def _write(replay: Replay, sayings: Sayings, edit: Edit, broken: Mapping[int, str]) -> Fact:
+def _cause(
+    replay: Replay, sayings: Sayings, edit: Edit, broken: Mapping[int, str]
+) -> tuple[Cause, str]:
+    """Return who caused what an edit mends, and what that is in words."""
+    match edit.kind:
+        case EditKind.PUT_IN:
+            gold = replay.gold[edit.gold]
+            what = f"{written_call(gold.call)} was not done: with it the task passes"
+            return _missing_cause(replay, sayings, gold), what
+        case EditKind.SAID:
+            what = f"'{short(edit.word)}' was never said, and the task wants it said"
+            return _unsaid_cause(replay, sayings, edit.word), what
     own = replay.done[edit.position]
-    if edit.position in broken:
-        cause = Cause.policy(own.turn, STRONG, f"it breaks the policy: {broken[edit.position]}")
-    elif edit.kind is EditKind.TAKEN_OUT:
-        cause = extra_cause(replay, sayings, edit)
-    else:
-        cause = value_cause(replay, sayings, edit)
     should = "should not be done"
     if edit.kind is EditKind.OTHER_VALUES:
         wanted = replay.gold[edit.gold].call["arguments"]
         listed = ", ".join(f"{key}={wanted.get(key)!r}" for key in edit.keys)
         should = f"should have {short(listed)}"
-    return fact(
-        replay.trace,
-        cause.party,
-        cause.place,
-        f"{written_call(own.call)} {should}: then the task passes; {cause.why}",
-        edit.kind.value,
-        turn=own.turn,
-        confidence=cause.sure,
-        traced=own.traced,
-        kind=EvidenceKind.PLAYED,
-    )
-
-
-def _put_in(replay: Replay, sayings: Sayings, edit: Edit) -> Fact:
-    gold = replay.gold[edit.gold]
-    cause = _missing_cause(replay, sayings, gold)
-    return fact(
-        replay.trace,
-        cause.party,
-        cause.place,
-        f"{written_call(gold.call)} was not done: with it the task passes; {cause.why}",
-        edit.kind.value,
-        turn=cause.turn,
-        confidence=cause.sure,
-        kind=EvidenceKind.PLAYED,
-    )
+    what = f"{written_call(own.call)} {should}: then the task passes"
+    if edit.position in broken:
+        why = f"it breaks the policy: {broken[edit.position]}"
+        return Cause.policy(own.turn, STRONG, why), what
+    if edit.kind is EditKind.TAKEN_OUT:
+        return extra_cause(replay, sayings, edit), what
+    return value_cause(replay, sayings, edit), what
 
 
 def _missing_cause(replay: Replay, sayings: Sayings, gold: Done) -> Cause:
@@ -153,21 +148,6 @@ def _left_open(replay: Replay, gold: Done) -> bool:
         return False
     ids = {str(v) for v in gold.call["arguments"].values() if isinstance(v, str)}
     return any(value in agents[-1] for value in ids)
-
-
-def _unsaid(replay: Replay, sayings: Sayings, edit: Edit, is_alone: bool) -> Fact:
-    cause = _unsaid_cause(replay, sayings, edit.word)
-    return fact(
-        replay.trace,
-        cause.party,
-        cause.place,
-        f"'{short(edit.word)}' was never said, and the task wants it said; {cause.why}",
-        edit.kind.value,
-        turn=cause.turn,
-        # What is to be said often follows from what was done: a price, a sum.
-        confidence=cause.sure if is_alone else min(cause.sure, WEAK),
-        kind=EvidenceKind.PLAYED,
-    )
 
 
 def _unsaid_cause(replay: Replay, sayings: Sayings, word: str) -> Cause:

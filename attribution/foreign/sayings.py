@@ -47,6 +47,9 @@ class Sayings:
     def __init__(self, replay: Replay) -> None:
         self._trace: ForeignTrace = replay.trace
         self.scenario = word_set("\n".join(replay.task.texts))
+        said = "\n".join(m.text for m in self._trace.messages if m.speaker is Speaker.USER)
+        self.is_verbatim = all(text in said for text in replay.task.texts)
+        """Whether the user has said the task's own text, and so can have left nothing out."""
         self._records: dict[str, set[str]] = defaultdict(set)
         self._lists: dict[str, set[str]] = defaultdict(set)
         self._seen = ""

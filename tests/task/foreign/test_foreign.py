@@ -273,17 +273,6 @@ def _other_pin(task: ForeignTask) -> ForeignTask:
     return ForeignTask(**{**vars(task), "gold": [[call("write", text="hello", pin="999")]]})
 
 
-def _airline(made: dict[str, Any]) -> ForeignTask:
-    return ForeignTask(
-        name="1", texts=[""], gold=[[made]], message="", words=[], unscored_words=[], unscored=[],
-        judged=[], state_checked=True, tools={}, hidden=[[]], policy="airline", reads=[],
-    )  # fmt: skip
-
-
-def _played(answer: dict[str, Any]) -> Played:
-    return Played(answers=[[answer]], passes=True, why="", state="", changed=[])
-
-
 def test_process_is_gone_when_the_block_ends(tmp_path: Path) -> None:
     with opened("lines", str(shop_tasks(tmp_path, SOUND)), None) as foreign:
         process = foreign._process
