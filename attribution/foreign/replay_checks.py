@@ -6,11 +6,12 @@ The edits are proven by the benchmark's evaluator; whose fault one is, the words
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 
 from attribution.foreign.answers import short
-from attribution.foreign.causes import Cause, call_words, extra_cause, some, value_cause
+from attribution.foreign.causes import Cause, call_words, extra_cause, flat, some, value_cause
 from attribution.foreign.edits import Edit, EditKind
 from attribution.foreign.facts import LIKELY, STRONG, USER_SIMULATOR, WEAK, Fact, fact, num_turns
 from attribution.foreign.names import written_call
@@ -97,11 +98,11 @@ def _missing_cause(replay: Replay, sayings: Sayings, gold: Done) -> Cause:
     withheld = _withheld(replay)
     if withheld:
         return Cause.user(last, LIKELY, f"was told '{withheld}', and never said so")
-    handed = next((d for d in replay.done if has_any(d.call["tool"], "hands_over")), None)
-    if handed is not None and _is_users_wish(replay, handed):
-        return Cause.user(handed.turn, WEAK, "asked to be handed over")
+    handed = _handed_over(replay)
     if handed is not None:
-        return Cause.policy(handed.turn, LIKELY, "the agent handed the user over instead")
+        return handed
+    if _declined(replay, gold):
+        return Cause.user(last, LIKELY, "said no to it when the agent proposed it")
     if _left_open(replay, gold):
         return Cause.user(last, LIKELY, "left while the agent asked it to confirm")
     heard, sentence = sayings.last_sentence(said)
@@ -128,12 +129,31 @@ def _withheld(replay: Replay) -> str:
     return ""
 
 
-def _is_users_wish(replay: Replay, handed: Done) -> bool:
-    """Return whether the user's last words before a call ask for somebody else."""
+def _handed_over(replay: Replay) -> Cause | None:
+    """Return whose doing it was that the agent handed the user over; None: it did not."""
+    handed = next((d for d in replay.done if has_any(d.call["tool"], "hands_over")), None)
+    if handed is None or any(d.call["tool"] == handed.call["tool"] for d in replay.gold):
+        return None
     assert handed.traced is not None
     before = replay.trace.messages[: handed.traced.message]
     said = [m.text for m in before if m.speaker is Speaker.USER]
-    return bool(said) and has_any(said[-1], "hands_over")
+    if said and has_any(said[-1], "hands_over"):
+        return Cause.user(handed.turn, WEAK, "asked to be handed over")
+    return Cause.policy(handed.turn, LIKELY, "the agent handed the user over instead")
+
+
+def _declined(replay: Replay, gold: Done) -> bool:
+    """Return whether the user said no when the agent proposed what is missing."""
+    ids = {value for value in flat(gold.call["arguments"]) if any(c.isdigit() for c in value)}
+    talk = [m for m in replay.trace.messages if m.text and m.speaker is not Speaker.SYSTEM]
+    answers = [
+        after.text
+        for before, after in itertools.pairwise(talk)
+        if before.speaker is Speaker.AGENT
+        and after.speaker is Speaker.USER
+        and any(value in before.text.lower() for value in ids)
+    ]
+    return any(has_any(f" {text} ", "declines") for text in answers)
 
 
 def _is_refused(item: Done, gold: Done) -> bool:
@@ -158,6 +178,9 @@ def _unsaid_cause(replay: Replay, sayings: Sayings, word: str) -> Cause:
     if word.isdigit() and int(word) < len(names) and names[int(word)] in said_words:
         why = f"the agent wrote it out as '{names[int(word)]}'"
         return Cause(Party.EVALUATOR, "evaluator#/communicate", LIKELY, why, last)
+    handed = _handed_over(replay)
+    if handed is not None:
+        return handed
     asked = _questions(replay)
     said = asked & sayings.of_user()
     if asked and len(said) * 4 < len(asked):

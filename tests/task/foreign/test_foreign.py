@@ -14,7 +14,7 @@ from components.task.foreign.findings import Kind, replay
 from components.task.foreign.gates import audit, not_applied, pooled
 from components.task.foreign.policy import broken_rules
 from components.task.foreign.values import said
-from components.task.foreign.worker import Foreign, ForeignTask, Played, opened
+from components.task.foreign.worker import Foreign, ForeignTask, opened
 from tests.task.foreign.packages import (
     SHOP,
     bfcl_package,
