@@ -6,6 +6,7 @@ want, in what it said before the write, and in what the agent had said before it
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,12 +63,12 @@ def value_cause(replay: Replay, sayings: Sayings, edit: Edit) -> Cause:
         sayings.of_value([values.get(key) for key in edit.keys]) for values in (here, there)
     )
     is_told = any(sayings.is_told(values.get(key)) for values in (here, there) for key in edit.keys)
-    is_seen = any(sayings.is_seen(value) for value in _flat(there, edit.keys))
+    is_seen = any(sayings.is_seen(value) for value in flat(there, edit.keys))
     if not is_told and (not is_seen or _offered_both(replay, own, edit, there)):
         left_open = _left_to_user(replay, sayings, own, chosen - wanted)
         if left_open is not None:
             return left_open
-    picked = _picked(replay, sayings, own, _flat(here, edit.keys), _flat(there, edit.keys))
+    picked = _picked(replay, sayings, own, flat(here, edit.keys), flat(there, edit.keys))
     if picked is not None:
         return picked
     if not is_told and not has_any("\n".join(replay.task.texts), "selectors"):
@@ -108,7 +109,7 @@ def _offered_both(replay: Replay, own: Done, edit: Edit, wanted: dict[str, Any])
     assert own.traced is not None
     before = replay.trace.messages[: own.traced.message]
     said = "\n".join(m.text for m in before if m.speaker is Speaker.AGENT).lower()
-    here, there = _flat(own.call["arguments"], edit.keys), _flat(wanted, edit.keys)
+    here, there = flat(own.call["arguments"], edit.keys), flat(wanted, edit.keys)
     return any(value in said for value in here if value not in there) and any(
         value in said for value in there if value not in here
     )
@@ -162,11 +163,11 @@ def extra_cause(replay: Replay, sayings: Sayings, edit: Edit) -> Cause:
 
 def _blocked(replay: Replay, position: int) -> str:
     """Return a later call that gold makes and that was refused on the same record; else empty."""
-    own = set(_flat(replay.done[position].call["arguments"], None))
+    own = set(flat(replay.done[position].call["arguments"]))
     for later in replay.done[position + 1 :]:
-        given = set(_flat(later.call["arguments"], None))
+        given = set(flat(later.call["arguments"]))
         for gold in replay.gold:
-            wanted = set(_flat(gold.call["arguments"], None))
+            wanted = set(flat(gold.call["arguments"]))
             is_golds = gold.is_write and gold.call["tool"] == later.call["tool"]
             if later.answer["error"] and is_golds and own & given & wanted:
                 return written_call(later.call)
@@ -177,7 +178,7 @@ def _unspoken(replay: Replay, sayings: Sayings, own: Done, before: int) -> froze
     """Return words of what a write touches besides, where nobody spoke of it or of the whole."""
     if has_any(_user_text(replay, before), "wholes"):
         return frozenset()
-    given = _flat(own.call["arguments"], None)
+    given = flat(own.call["arguments"])
     names = frozenset().union(*(sayings.names_in(value) for value in given))
     return names - sayings.of_user(before) - sayings.of_agent(before)
 
@@ -228,13 +229,13 @@ def _by_words(
     return Cause.policy(own.turn, LIKELY, "the agent chose it; the user never spoke of it")
 
 
-def _flat(arguments: dict[str, Any], keys: tuple[str, ...] | None) -> list[str]:
+def flat(arguments: dict[str, Any], keys: Iterable[str] | None = None) -> list[str]:
     """Return the values of some arguments, or of all, as texts in lower case."""
     found: list[str] = []
     for key in arguments if keys is None else keys:
         value = arguments.get(key)
         found += map(str, value) if isinstance(value, list) else [str(value)]
-    return found if keys is None else [value.lower() for value in found]
+    return [value.lower() for value in found]
 
 
 def _user_text(replay: Replay, before: int) -> str:

@@ -74,6 +74,7 @@ def _differences(replay: Replay) -> list[Edit]:
         for at in own
         for g in wanted
         if (shared := _shared(replay.done[at].call, replay.gold[g].call)) > 0
+        or _is_only_pair(replay, own, wanted, at, g)
     ]
     for _, at, g in sorted(pairs, key=lambda item: (-item[0], item[1], item[2])):
         if at in own and g in wanted:
@@ -84,6 +85,16 @@ def _differences(replay: Replay) -> list[Edit]:
     found += [Edit(kind=EditKind.TAKEN_OUT, position=at) for at in own]
     found += [Edit(kind=EditKind.PUT_IN, gold=g) for g in wanted]
     return found
+
+
+def _is_only_pair(
+    replay: Replay, own: Sequence[int], wanted: Sequence[int], at: int, g: int
+) -> bool:
+    """Return whether two calls are of one tool, and no others that are left are."""
+    tool = replay.done[at].call["tool"]
+    mine = [item for item in own if replay.done[item].call["tool"] == tool]
+    golds = [item for item in wanted if replay.gold[item].call["tool"] == tool]
+    return mine == [at] and golds == [g]
 
 
 def edited(replay: Replay, edits: Sequence[Edit]) -> tuple[list[tuple[int, Call]], str]:

@@ -6,13 +6,14 @@ The edits are proven by the benchmark's evaluator; whose fault one is, the words
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 
 from attribution.foreign.answers import short
-from attribution.foreign.causes import Cause, call_words, extra_cause, some, value_cause
+from attribution.foreign.causes import Cause, call_words, extra_cause, flat, some, value_cause
 from attribution.foreign.edits import Edit, EditKind
-from attribution.foreign.facts import LIKELY, STRONG, WEAK, Fact, fact, num_turns
+from attribution.foreign.facts import LIKELY, STRONG, USER_SIMULATOR, WEAK, Fact, fact, num_turns
 from attribution.foreign.names import written_call
 from attribution.foreign.records import Speaker
 from attribution.foreign.replay import Done, Replay
@@ -35,54 +36,49 @@ def edit_facts(replay: Replay, edits: tuple[Edit, ...]) -> Iterator[Fact]:
     broken = {at: sentence for sentence, at in broken_rules(replay.task.policy, calls, answers)}
     is_alone = all(edit.kind is EditKind.SAID for edit in edits)
     for edit in edits:
-        match edit.kind:
-            case EditKind.PUT_IN:
-                yield _put_in(replay, sayings, edit)
-            case EditKind.SAID:
-                yield _unsaid(replay, sayings, edit, is_alone)
-            case _:
-                yield _write(replay, sayings, edit, broken)
+        cause, what = _cause(replay, sayings, edit, broken)
+        if cause.place == USER_SIMULATOR and sayings.is_verbatim:
+            cause = Cause.policy(cause.turn, WEAK, "the user said its text and no more")
+        # What is to be said often follows from what was done: a price, a sum.
+        follows = edit.kind is EditKind.SAID and not is_alone
+        yield fact(
+            replay.trace,
+            cause.party,
+            cause.place,
+            f"{what}; {cause.why}",
+            edit.kind.value,
+            turn=cause.turn,
+            confidence=min(cause.sure, WEAK) if follows else cause.sure,
+            traced=replay.done[edit.position].traced if edit.position >= 0 else None,
+            kind=EvidenceKind.PLAYED,
+        )
 
 
-def _write(replay: Replay, sayings: Sayings, edit: Edit, broken: Mapping[int, str]) -> Fact:
+def _cause(
+    replay: Replay, sayings: Sayings, edit: Edit, broken: Mapping[int, str]
+) -> tuple[Cause, str]:
+    """Return who caused what an edit mends, and what that is in words."""
+    match edit.kind:
+        case EditKind.PUT_IN:
+            gold = replay.gold[edit.gold]
+            what = f"{written_call(gold.call)} was not done: with it the task passes"
+            return _missing_cause(replay, sayings, gold), what
+        case EditKind.SAID:
+            what = f"'{short(edit.word)}' was never said, and the task wants it said"
+            return _unsaid_cause(replay, sayings, edit.word), what
     own = replay.done[edit.position]
-    if edit.position in broken:
-        cause = Cause.policy(own.turn, STRONG, f"it breaks the policy: {broken[edit.position]}")
-    elif edit.kind is EditKind.TAKEN_OUT:
-        cause = extra_cause(replay, sayings, edit)
-    else:
-        cause = value_cause(replay, sayings, edit)
     should = "should not be done"
     if edit.kind is EditKind.OTHER_VALUES:
         wanted = replay.gold[edit.gold].call["arguments"]
         listed = ", ".join(f"{key}={wanted.get(key)!r}" for key in edit.keys)
         should = f"should have {short(listed)}"
-    return fact(
-        replay.trace,
-        cause.party,
-        cause.place,
-        f"{written_call(own.call)} {should}: then the task passes; {cause.why}",
-        edit.kind.value,
-        turn=own.turn,
-        confidence=cause.sure,
-        traced=own.traced,
-        kind=EvidenceKind.PLAYED,
-    )
-
-
-def _put_in(replay: Replay, sayings: Sayings, edit: Edit) -> Fact:
-    gold = replay.gold[edit.gold]
-    cause = _missing_cause(replay, sayings, gold)
-    return fact(
-        replay.trace,
-        cause.party,
-        cause.place,
-        f"{written_call(gold.call)} was not done: with it the task passes; {cause.why}",
-        edit.kind.value,
-        turn=cause.turn,
-        confidence=cause.sure,
-        kind=EvidenceKind.PLAYED,
-    )
+    what = f"{written_call(own.call)} {should}: then the task passes"
+    if edit.position in broken:
+        why = f"it breaks the policy: {broken[edit.position]}"
+        return Cause.policy(own.turn, STRONG, why), what
+    if edit.kind is EditKind.TAKEN_OUT:
+        return extra_cause(replay, sayings, edit), what
+    return value_cause(replay, sayings, edit), what
 
 
 def _missing_cause(replay: Replay, sayings: Sayings, gold: Done) -> Cause:
@@ -102,11 +98,11 @@ def _missing_cause(replay: Replay, sayings: Sayings, gold: Done) -> Cause:
     withheld = _withheld(replay)
     if withheld:
         return Cause.user(last, LIKELY, f"was told '{withheld}', and never said so")
-    handed = next((d for d in replay.done if has_any(d.call["tool"], "hands_over")), None)
-    if handed is not None and _is_users_wish(replay, handed):
-        return Cause.user(handed.turn, WEAK, "asked to be handed over")
+    handed = _handed_over(replay)
     if handed is not None:
-        return Cause.policy(handed.turn, LIKELY, "the agent handed the user over instead")
+        return handed
+    if _declined(replay, gold):
+        return Cause.user(last, LIKELY, "said no to it when the agent proposed it")
     if _left_open(replay, gold):
         return Cause.user(last, LIKELY, "left while the agent asked it to confirm")
     heard, sentence = sayings.last_sentence(said)
@@ -133,12 +129,31 @@ def _withheld(replay: Replay) -> str:
     return ""
 
 
-def _is_users_wish(replay: Replay, handed: Done) -> bool:
-    """Return whether the user's last words before a call ask for somebody else."""
+def _handed_over(replay: Replay) -> Cause | None:
+    """Return whose doing it was that the agent handed the user over; None: it did not."""
+    handed = next((d for d in replay.done if has_any(d.call["tool"], "hands_over")), None)
+    if handed is None or any(d.call["tool"] == handed.call["tool"] for d in replay.gold):
+        return None
     assert handed.traced is not None
     before = replay.trace.messages[: handed.traced.message]
     said = [m.text for m in before if m.speaker is Speaker.USER]
-    return bool(said) and has_any(said[-1], "hands_over")
+    if said and has_any(said[-1], "hands_over"):
+        return Cause.user(handed.turn, WEAK, "asked to be handed over")
+    return Cause.policy(handed.turn, LIKELY, "the agent handed the user over instead")
+
+
+def _declined(replay: Replay, gold: Done) -> bool:
+    """Return whether the user said no when the agent proposed what is missing."""
+    ids = {value for value in flat(gold.call["arguments"]) if any(c.isdigit() for c in value)}
+    talk = [m for m in replay.trace.messages if m.text and m.speaker is not Speaker.SYSTEM]
+    answers = [
+        after.text
+        for before, after in itertools.pairwise(talk)
+        if before.speaker is Speaker.AGENT
+        and after.speaker is Speaker.USER
+        and any(value in before.text.lower() for value in ids)
+    ]
+    return any(has_any(f" {text} ", "declines") for text in answers)
 
 
 def _is_refused(item: Done, gold: Done) -> bool:
@@ -155,21 +170,6 @@ def _left_open(replay: Replay, gold: Done) -> bool:
     return any(value in agents[-1] for value in ids)
 
 
-def _unsaid(replay: Replay, sayings: Sayings, edit: Edit, is_alone: bool) -> Fact:
-    cause = _unsaid_cause(replay, sayings, edit.word)
-    return fact(
-        replay.trace,
-        cause.party,
-        cause.place,
-        f"'{short(edit.word)}' was never said, and the task wants it said; {cause.why}",
-        edit.kind.value,
-        turn=cause.turn,
-        # What is to be said often follows from what was done: a price, a sum.
-        confidence=cause.sure if is_alone else min(cause.sure, WEAK),
-        kind=EvidenceKind.PLAYED,
-    )
-
-
 def _unsaid_cause(replay: Replay, sayings: Sayings, word: str) -> Cause:
     """Return why something that must be said was not."""
     last = max(num_turns(replay.trace) - 1, 0)
@@ -178,6 +178,9 @@ def _unsaid_cause(replay: Replay, sayings: Sayings, word: str) -> Cause:
     if word.isdigit() and int(word) < len(names) and names[int(word)] in said_words:
         why = f"the agent wrote it out as '{names[int(word)]}'"
         return Cause(Party.EVALUATOR, "evaluator#/communicate", LIKELY, why, last)
+    handed = _handed_over(replay)
+    if handed is not None:
+        return handed
     asked = _questions(replay)
     said = asked & sayings.of_user()
     if asked and len(said) * 4 < len(asked):

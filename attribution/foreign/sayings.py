@@ -47,6 +47,9 @@ class Sayings:
     def __init__(self, replay: Replay) -> None:
         self._trace: ForeignTrace = replay.trace
         self.scenario = word_set("\n".join(replay.task.texts))
+        said = "\n".join(m.text for m in self._trace.messages if m.speaker is Speaker.USER)
+        self.is_verbatim = all(text in said for text in replay.task.texts)
+        """Whether the user has said the task's own text, and so can have left nothing out."""
         self._records: dict[str, set[str]] = defaultdict(set)
         self._lists: dict[str, set[str]] = defaultdict(set)
         self._seen = ""
@@ -65,7 +68,7 @@ class Sayings:
         if isinstance(value, Mapping):
             return frozenset().union(*map(self.of_value, value.values()))
         text = str(value)
-        return word_set(text) | word_set(" ".join(self._records.get(text, ())))
+        return word_set(text) | word_set(" ".join(self._records.get(text.lower(), ())))
 
     def is_told(self, value: Any) -> bool:
         """Return whether the scenario speaks of a value: of most words of a text, of any of a
@@ -73,7 +76,7 @@ class Sayings:
         if isinstance(value, (list, tuple)):
             return any(map(self.is_told, value))
         own = word_set(str(value))
-        if str(value) in self._records or not own:
+        if str(value).lower() in self._records or not own:
             return bool(self.of_value(value) & self.scenario)
         return len(own & self.scenario) * 2 > len(own)
 
@@ -103,7 +106,7 @@ class Sayings:
 
     def names_in(self, value: Any) -> frozenset[str]:
         """Return the words of the names in the lists of a value's records."""
-        return word_set(" ".join(self._lists.get(str(value), ())))
+        return word_set(" ".join(self._lists.get(str(value).lower(), ())))
 
     def is_seen(self, value: Any) -> bool:
         """Return whether a value stands in an answer of a tool."""
@@ -168,12 +171,12 @@ class Sayings:
         own = [*names, *_told(node)]
         for value in node.values():
             if isinstance(value, str) and _ID.fullmatch(value):
-                self._records[value].update(own)
-                self._lists[value].update(_listed(node))
+                self._records[value.lower()].update(own)
+                self._lists[value.lower()].update(_listed(node))
         here = tuple(v for k, v in node.items() if isinstance(v, str) and _is_name(k))
         for key, value in node.items():
             if isinstance(value, dict) and _ID.fullmatch(key):
-                self._records[key].update([*names, *here, *_told(value)])
+                self._records[key.lower()].update([*names, *here, *_told(value)])
             self._index(value, here or names)
 
 

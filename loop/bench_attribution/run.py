@@ -48,8 +48,8 @@ from loop.bench_attribution.scoring import Tally, blamed_on_clean, both_named, c
 from loop.bench_attribution.wrong_figures import count_wrong
 from loop.bench_attribution.wrong_references import WrongReference, wrong_references
 from loop.compute.pool import Pool, open_pool
-from loop.config import BenchConfig
 from loop.console import Console
+from loop.verb_configs import BenchConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,9 @@ from loop.bench_tasks.measuring import MEASURE, Ground, Measured, Named
 from loop.bench_tasks.planting import CERTIFY_FAULTY, Certified, Wanted, kinds_of_tasks
 from loop.composing import Composed, compose_for_now, first_seed
 from loop.compute.pool import Pool, open_pool
-from loop.config import BenchConfig
 from loop.console import Console
 from loop.tasks.folder import read_set
+from loop.verb_configs import BenchConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,10 @@ from components.records.base import to_json
 from components.task.foreign.findings import MEANING, Finding, Kind, calls_of, replay
 from components.task.foreign.gates import audit, not_applied, pooled
 from components.task.foreign.worker import Foreign, ForeignTask, opened
-from loop.config import CertifyConfig
 from loop.console import Console
 from loop.plain_page import Page
 from loop.result_file import write_result
+from loop.verb_configs import CertifyConfig
 
 SHOWN = 3
 """Calls of a counterexample that the page shows, the last ones; `replay` shows all."""
