@@ -61,6 +61,8 @@ class Size:
     group_size: int
     clean_group: int
     doubles: int
+    live: int
+    """Rollouts that are wanted of a kind, decided by its faults."""
     wrong: int
     """Instances of each kind of wrong reference."""
     every: int = 1
@@ -68,9 +70,11 @@ class Size:
 
 
 SIZES = {
-    "smoke": Size(tasks=6, per_kind=1, group_size=2, clean_group=2, doubles=1, wrong=1, every=25),
-    "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30, wrong=6),
-    "full": Size(tasks=48, per_kind=4, group_size=8, clean_group=48, doubles=100, wrong=10),
+    "smoke": Size(
+        tasks=6, per_kind=1, group_size=2, clean_group=2, doubles=1, live=1, wrong=1, every=25
+    ),
+    "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30, live=6, wrong=6),
+    "full": Size(tasks=48, per_kind=3, group_size=6, clean_group=28, doubles=60, live=12, wrong=10),
 }
 _PATCHES_PER_MODE = 3
 _FAILURES_PER_TASK = 3
@@ -89,7 +93,11 @@ def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
         bare = services_alone()
         system = with_composed(bare, size.tasks, config.seed, pool, console)
         ground = Ground(
-            system=system, group_size=size.group_size, per_kind=size.per_kind, seed=config.seed
+            system=system,
+            group_size=size.group_size,
+            per_kind=size.per_kind,
+            live=size.live,
+            seed=config.seed,
         )
         found = _planted(config, ground, size, pool, console)
         instances = [item for one in found for item in one.instances]
@@ -188,7 +196,7 @@ def _live_tasks(instance: Instance) -> list[str]:
 def _clean(system: System, group_size: int, seed: int) -> list[Instance]:
     found = []
     for name in sorted(system.tasks):
-        played = play_group(system, name, group_size, seed + 1)
+        played = play_group(system, name, range(group_size), seed + 1)
         rollouts = labelled(system, system, (), played, seed + 1)
         found.append(Instance(kind="", faults=(), tasks=(name,), rollouts=tuple(rollouts)))
     return found

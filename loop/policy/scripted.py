@@ -87,7 +87,7 @@ class SeededSlips(Slips):
         rng.shuffle(names)
         properties = schema.get("properties") or {}
         for name in names:
-            others = _others(arguments[name], properties.get(name), observed)
+            others = others_like(arguments[name], properties.get(name), observed)
             if others:
                 return FrozenDict({**arguments, name: freeze(rng.choice(others))})
         return arguments
@@ -129,7 +129,7 @@ def _draw(what: str) -> float:
     return random.Random(what).random()
 
 
-def _others(value: Any, schema: Any, observed: Mapping[str, Any]) -> Sequence[Any]:
+def others_like(value: Any, schema: Any, observed: Mapping[str, Any]) -> Sequence[Any]:
     """Return plausible wrong values, in a fixed order; none where nothing plausible is at hand."""
     enum = schema.get("enum") if isinstance(schema, Mapping) else None
     if enum:
