@@ -67,7 +67,7 @@ def with_condition(ground: Ground, walk: Walk, names: Names, rng: random.Random)
     )
     for fact in deciding[:_TRIES]:
         test = _test(ground, fact, rng)
-        if test is None or (other is not None and _would_change(other, fact)):
+        if test is None or (other is not None and not _is_about(other, fact)):
             continue
         hosts = [step for step in walk.steps if _can_depend(walk, step, fact)]
         is_bare = other is not None and (not hosts or rng.random() < _BARE)
@@ -204,9 +204,11 @@ def _deciding(ground: Ground, walk: Walk) -> Iterator[Known]:
                 yield fact
 
 
-def _would_change(other: Forbidden, fact: Known) -> bool:
-    """Return whether a call gives the value that decides about it: `if it is closed, close it`."""
-    return (other.shape.service, other.fact.row) == (fact.place.service, fact.row) and any(
+def _is_about(other: Forbidden, fact: Known) -> bool:
+    """Return whether a call is about the row that a value decides by, and does not give it that
+    value: nobody says `if it is closed, close it`.
+    """
+    return other.fact.row == fact.row and not any(
         effect.table == fact.place.table and fact.place.field in effect.fields
         for effect in other.shape.blueprint.effects.values()
     )
@@ -225,6 +227,7 @@ def _can_depend(walk: Walk, step: WalkStep, fact: Known) -> bool:
         and not in_group
         and walk.clauses.of_step(step.name) is None
         and all(fact.row != item.row for item in step.known)
+        and any(item.source is not None and item.source.row == fact.row for item in step.arguments)
     )
 
 

@@ -38,6 +38,8 @@ class Argument:
     """Not empty: how the request says a literal that is a time relative to the clock."""
 
 
+_MOST_GIVEN = 4
+"""Values that a person gives in one sentence to a tool that has no phrases."""
 Arguments = tuple[Argument, ...]
 
 
@@ -205,10 +207,11 @@ def _is_plain_text(graph: ToolGraph, shape: ToolShape, item: Parameter) -> bool:
 
 def _can_be_asked(graph: ToolGraph, shape: ToolShape) -> bool:
     """Return whether a person would ask for one call of a tool: a compiled one that takes records
-    by the list is for many.
+    by the list is for many, and one that must be given many values is for a form.
     """
-    return not graph.blueprints[shape.service].inferred or not any(
-        item.required and is_record_of_list(item.pointer) for item in shape.parameters
+    needed = [item for item in shape.parameters if item.required]
+    return not graph.blueprints[shape.service].inferred or (
+        len(needed) <= _MOST_GIVEN and not any(is_record_of_list(item.pointer) for item in needed)
     )
 
 

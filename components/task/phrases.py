@@ -99,14 +99,29 @@ class Phrases:
         called = title_words(title, self._data["unwritten"]["title_ends"])
         return [f'the {words(place.table)} "{{}}"' + (f" in {called}" if called else "")]
 
-    def link(self, place: Place, *, is_then: bool) -> Sequence[str]:
-        """Return phrases for the row that a field of `{row}` names."""
+    def link(self, place: Place, *, is_then: bool, is_long: bool) -> Sequence[str]:
+        """Return phrases for the row that a field of `{row}` names.
+
+        Args:
+            place: the field.
+            is_then: it has another value by then.
+            is_long: the request is a longer one, where things are said more plainly.
+        """
         plain: Sequence[str] = self._data["links"].get(str(place)) or [
             f"the {words(re.sub('_(id|email|address)$', '', place.field))} of {{row}}"
         ]
+        if is_long:
+            plain = [self._plainer(text) for text in plain]
+            new = [re.sub("^the ", "the new ", text) for text in plain if text.startswith("the ")]
+            return new if is_then and new else plain
         if not is_then:
             return plain
         return self._data["links_then"].get(str(place)) or [f"{text} by then" for text in plain]
+
+    def _plainer(self, text: str) -> str:
+        for word, plainer in self._data["plainer"].items():
+            text = text.replace(f" {word} {{row}}", f" {plainer} {{row}}")
+        return text
 
     def reverse(self, place: Place) -> Sequence[str]:
         """Return phrases for the row whose field names `{row}`."""

@@ -116,7 +116,8 @@ class Request(Wording):
             return sentence
         lowered = _lowered(sentence)
         if lowered is not None and self._rng.random() < _CONNECTED:
-            return [f" {self._choice('connectors')} ", *lowered]
+            kind = "connectors_long" if self._is_long else "connectors"
+            return [f" {self._choice(kind)} ", *lowered]
         return [" ", *sentence]
 
     def _asked(self) -> Pieces:

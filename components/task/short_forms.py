@@ -21,6 +21,10 @@ _PERSON = "that person"
 _ROLE = re.compile(
     r"the (?:new )?((?:[\w-]+ ){0,2}?[\w-]+) (?:of|on|behind|for|that|in|about|pinned|by|with) "
 )
+_CODE = re.compile(r"(?:the )?(?:[a-z-]+ ){1,3}([A-Z]{2,5}-\d+)")
+_JOINTS = frozenset(
+    {"behind", "of", "on", "to", "for", "that", "in", "about", "by", "with", "from"}
+)
 _NAMED = re.compile(r'the ([a-z-]+) ["A-Z]')
 
 
@@ -122,6 +126,9 @@ class FullerShortForms(ShortForms):
     def _made(self, key: Hashable, plain: str) -> Pieces:
         if plain.startswith("whoever "):
             return self._claimed(key, plain, _PERSON)
+        code = _CODE.fullmatch(plain)
+        if code is not None and not _JOINTS & set(plain.split()):
+            return [code[1]]  # a number of its own names a thing without its noun
         if len(plain) <= _LONG or not plain.startswith("the "):
             return [plain]
         service, table = _table_of(key)
@@ -139,6 +146,8 @@ class FullerShortForms(ShortForms):
             return self._claimed(key, plain, f"that {noun}") if is_clear else [plain]
         if role is None or role[1].split()[0] in ("person", "one"):
             return [plain]
+        if plain.startswith("the new "):
+            return self._claimed(key, plain, f"the new {role[1]}")
         return self._claimed(key, plain, f"that {role[1]}")
 
     def _claimed(self, key: Hashable, plain: str, form: str) -> Pieces:

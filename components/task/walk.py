@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from components.records.blueprint import FieldType
+from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
 from components.task.filling import Arguments, Filler, as_object, is_grounded
 from components.task.graph import ToolShape, is_internal
@@ -241,7 +241,7 @@ class WalkSearch:
             changes=outcome.changes,
             known=shown,
         )
-        if node.undoes(step):
+        if node.undoes(step) or self._is_pointless(node, step):
             return None
         first, again, focus = node.first, node.again, node.focus
         seen = next(
@@ -285,6 +285,21 @@ class WalkSearch:
             again=again,
             focus=focus,
             due=due,
+        )
+
+    def _is_pointless(self, node: Node, step: WalkStep) -> bool:
+        """Return whether a compiled service is to take away what the walk has just made there."""
+        operation, service = step.shape.blueprint.operation, step.shape.service
+        made = {
+            (change.service, change.row_id)
+            for earlier in node.steps
+            for change in earlier.changes
+            if change.before is None
+        }
+        return (
+            self._graph.blueprints[service].inferred
+            and operation in (Operation.DELETE, Operation.TRANSITION)
+            and any((change.service, change.row_id) in made for change in step.changes)
         )
 
     def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:

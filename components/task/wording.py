@@ -23,6 +23,8 @@ from components.task.spans import Mark, Pieces, fill
 from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
+_LONG_DEPTH = 1
+"""Rows that a row is named by, one after another, in a longer request: nobody follows a chain."""
 _HEAD = 3
 """Pieces of a row's words in which its noun stands: an article, a state, and the rest."""
 
@@ -130,7 +132,9 @@ class Wording:
         key = (fact.means, fact.value)
         short = self._short.get(key)
         if short is None:
-            template = self._rng.choice(phrases().link(fact.place, is_then=self._is_new(fact)))
+            template = self._rng.choice(
+                phrases().link(fact.place, is_then=self._is_new(fact), is_long=self._is_long)
+            )
             words = fill(template, {"row": self._row(fact.row)})
             self._short.keep(key, words)
             return words
@@ -168,7 +172,7 @@ class Wording:
         if short is not None:
             return short
         step = self._shown_by.get(row)
-        if step is None or self._depth > _MAX_DEPTH:
+        if step is None or self._depth > (_LONG_DEPTH if self._is_long else _MAX_DEPTH):
             raise SynthesisError(f"no words for {row.service}.{row.table} {row.row_id}")
         self._depth += 1
         words = self._described(row, step)

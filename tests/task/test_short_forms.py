@@ -31,6 +31,15 @@ def test_long_words_get_a_short_form_and_short_words_stay() -> None:
     assert found.get(DEPUTY) is None
 
 
+def test_a_number_names_a_thing_without_its_noun_and_never_what_hangs_on_it() -> None:
+    found = forms()
+    found.keep((TICKET, "tkt_1"), ["help desk ticket HD-1022"])
+    found.keep(OWNER, ["the new owner of the document KB-4117"])
+
+    assert found.get((TICKET, "tkt_1")) == ["HD-1022"]
+    assert found.get(OWNER) == ["the new owner"]
+
+
 def test_a_row_is_the_thing_that_a_value_names() -> None:
     found = forms()
     found.keep((TICKET, "tkt_1"), [REPORTED])
