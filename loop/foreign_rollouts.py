@@ -20,7 +20,7 @@ from components.records.harness import Limits
 from components.records.trajectory import StopReason, Trajectory
 from components.task.foreign.worker import Foreign, ForeignTask
 from loop.build import batches_at_once, num_batches, open_policy
-from loop.foreign_config import RolloutVerbConfig
+from loop.verb_configs import RolloutVerbConfig
 
 _ENDS = {StopReason.FINISHED: "user_stop", StopReason.FAILURE: ""}
 """How an episode's end is called in its line, where not by its own name."""

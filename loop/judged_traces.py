@@ -21,12 +21,12 @@ from components.errors import ConfigError
 from components.records.base import to_json
 from components.records.frozen import content_hash
 from components.task.foreign.gates import pooled
-from loop.config import AttributeConfig
 from loop.console import Console
 from loop.ledger_files import pretty_json, why_unwritable, write_file
 from loop.plain_page import Page
 from loop.show.rollout import DECISIONS, evidence_row
 from loop.tasks.foreign import open_foreign
+from loop.verb_configs import AttributeConfig
 
 VERDICTS = "verdicts.json"
 TASKS = "tasks"

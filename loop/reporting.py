@@ -16,6 +16,7 @@ from components.artifacts import component_versions
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
+from loop.asking import patcher_counts
 from loop.blame import Blamed
 from loop.context import RoundContext, live_tasks
 from loop.fault_score import (
@@ -25,7 +26,9 @@ from loop.fault_score import (
     read_planted,
     score_faults,
 )
-from loop.grow import reviewed_in
+from loop.grow import growth_in, reviewed_in
+from loop.growth.counts import growth_counts
+from loop.growth.records import GrowthRound
 from loop.guard_records import rolled_back, taken_back
 from loop.guarding import Guarded
 from loop.ledger_files import write_file
@@ -89,6 +92,7 @@ def report_seed(context: RoundContext, seed: SeedRound) -> RoundReport:
             certified=len(system.tasks),
             rejected=FrozenDict(seed.tasks["rejected"]),
         ),
+        growth=growth_counts(system, GrowthRound()),
         rollouts=RolloutCounts(total=0, passed=0, failed=0, unscored=0),
         verdicts=VerdictCounts(attributed=0),
         faults=FaultCounts(
@@ -149,6 +153,8 @@ def report_round(
             rejected=FrozenDict(grown["rejected"]),
             retired=len(guarded.system.retired),
         ),
+        growth=growth_counts(system, growth_in(grown)),
+        grown=growth_in(grown),
         rollouts=RolloutCounts(
             total=len(outcomes),
             passed=outcomes.count(True),
@@ -158,6 +164,7 @@ def report_round(
         verdicts=_verdict_counts(blamed),
         faults=score.counts,
         patches=patch_counts(context, blamed, repaired, guarded.record),
+        patcher=patcher_counts(context, repaired.decisions),
         guard=guard_counts(guarded.record),
         regressions=regression_counts(guarded.record),
         nothing_left=nothing_left(context, before, blamed, guarded.record),

@@ -1,7 +1,8 @@
 """`summary.json`: what a round did, in counts with their denominators.
 
 Everything here is decided by the recorded units of the round, so that a round that was killed and
-resumed has the same summary as one that was not; only `run`, `seconds` and `cost` may differ.
+resumed has the same summary as one that was not; only `run`, `seconds`, `cost` and what a model
+cost may differ.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import math
 from pydantic import Field
 
 from attribution.meter import Cost
+from components.model.records import StageFigures
 from components.records.base import Record
 from components.records.frozen import FrozenDict
+from loop.growth.records import GrowthRound
 from loop.policy.effort import Effort
 
 
@@ -48,6 +51,29 @@ class TaskCounts(Record):
     rejected: FrozenDict[str, int]
     """Reason -> drafts that did not become tasks."""
     retired: int = 0
+
+
+class GrowthCounts(Record):
+    """What the rules of growth added before the round played, and what its live tasks are like."""
+
+    complexity: int = 0
+    """Tasks that are one step harder than what the policy has solved."""
+    breadth: int = 0
+    """Tasks about services that hardly any task needed."""
+    diversity: int = 0
+    """Tasks of other kinds than those that prevailed."""
+    made_room: int = 0
+    """Solved tasks that were retired for them."""
+    services: int = 0
+    """Services that came in since the round before."""
+    k: float = 0.0
+    """Services that a live task needs, on average over the tasks that the round plays."""
+    walk_length: float = 0.0
+    """Calls of a live task's solution, on average."""
+    distractors: float = 0.0
+    """Services in the way of a live task, on average."""
+    difficulty: float = 0.0
+    """Sum of the difficulties (1 to 5) of a live task's calls, on average."""
 
 
 class RolloutCounts(Record):
@@ -103,6 +129,27 @@ class PatchCounts(Record):
     """Whether `attribution.max_patches` ended the search for repairs."""
     open_modes: int = 0
     """Failure modes of components that no accepted or held patch mends."""
+
+
+class PatcherCounts(Record):
+    """What a model was asked to mend, and what came of it."""
+
+    model: str
+    asked: int
+    """Failure modes that it answered for."""
+    unusable: int
+    """Answers of which no patch came."""
+    proposed: int
+    """Patches that the gates were asked about: those accepted, held and rolled back."""
+    accepted: int
+    held: int
+    tokens: int
+    """Of prompts and answers; what a start that was killed had asked is counted too."""
+    usd: float
+    ended: FrozenDict[str, int] = FrozenDict()
+    """What ended the work on a mode (accepted, declined, budget, ...) -> modes."""
+    stages: FrozenDict[str, StageFigures] = FrozenDict()
+    """Requests, tokens and usd of first proposals and of revisions."""
 
 
 class GuardCounts(Record):
@@ -181,10 +228,15 @@ class RoundSummary(Record):
     services: ServiceCounts
     tools: ToolCounts
     tasks: TaskCounts
+    growth: GrowthCounts = GrowthCounts()
+    grown: GrowthRound = GrowthRound()
+    """What grew, step by step, with the figures that asked for it."""
     rollouts: RolloutCounts
     verdicts: VerdictCounts
     faults: FaultCounts
     patches: PatchCounts
+    patcher: PatcherCounts | None = None
+    """None where no model is asked for patches."""
     guard: GuardCounts = GuardCounts()
     regressions: RegressionCounts = RegressionCounts()
     nothing_left: str = ""

@@ -20,7 +20,7 @@ class Verb:
     summary: str
     """One line of `--help`."""
     config: str = "RunConfig"
-    """Name of its configuration's model in `loop.config`."""
+    """Name of its configuration's model in `loop.verb_configs`."""
     subject_key: str = ""
     """Key that the word after the verb sets (`bench world`: `benchmark`); empty: no such word."""
     subjects: tuple[str, ...] = ()

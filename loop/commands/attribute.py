@@ -16,7 +16,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from loop.compute.pool import open_pool
-from loop.config import AttributeConfig
 from loop.console import Console
 from loop.judged_traces import (
     TASKS,
@@ -31,6 +30,7 @@ from loop.reattribute import attribute_again
 from loop.reattribute_page import again_json, again_page
 from loop.result_file import check_result_file, write_result
 from loop.show.seen import Seen
+from loop.verb_configs import AttributeConfig
 
 
 def main(config: AttributeConfig) -> int:

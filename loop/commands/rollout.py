@@ -18,12 +18,12 @@ from collections import Counter
 from pathlib import Path
 
 from loop.console import Console
-from loop.foreign_config import RolloutVerbConfig
 from loop.foreign_rollouts import PlayedTask, play_tasks
 from loop.ledger_files import write_file
 from loop.plain_page import Page
 from loop.result_file import check_result_file
 from loop.tasks.foreign import open_foreign
+from loop.verb_configs import RolloutVerbConfig
 
 
 def main(config: RolloutVerbConfig) -> None:
