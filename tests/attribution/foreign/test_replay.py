@@ -179,6 +179,21 @@ def test_a_replay_that_comes_out_otherwise_blames_nobody(
     assert "says of its calls that the task passes" in found.verdict.would_decide
 
 
+def test_what_used_the_turns_up_counts_where_a_limit_ended_it(
+    benchmark: Foreign, tmp_path: Path
+) -> None:
+    lost = call("get_order_details", order_id="#W99")
+    asks = [_says("", lost), {"role": "tool", "id": "c", "content": "Error: not found"}]
+    run = _run("both", BOTH, *asks * 3) | {"termination_reason": "max_steps"}
+
+    (found,) = _judged(benchmark, tmp_path, run)
+
+    assert _first(found)[0] is Party.POLICY
+    assert (Party.HARNESS, "harness#/limits/max_turns") in [
+        (blame.party, blame.place) for blame in found.verdict.blamed
+    ]
+
+
 def test_a_call_that_the_tools_choke_on_ends_nothing(benchmark: Foreign, tmp_path: Path) -> None:
     odd = call("get_order_details", order_id=["#W1"])
     fine = _run("both", BOTH, _says("Done.", CANCEL), BYE, name="fine")
