@@ -41,7 +41,7 @@ def play_tasks(
     foreign: Foreign,
     tasks: Sequence[ForeignTask],
     config: RolloutVerbConfig,
-    progress: Callable[[int, int], None],
+    keep: Callable[[list[PlayedTask]], None],
 ) -> list[PlayedTask]:
     """Play each task once and return what came of each, in order.
 
@@ -49,19 +49,19 @@ def play_tasks(
         foreign: the benchmark.
         tasks: which of its tasks.
         config: who acts, with which limits.
-        progress: gets how many are done, and of how many.
+        keep: gets all that are done so far, in order, whenever some more are.
 
     Raises:
         PolicyError: a local model or its adapter is not there.
     """
-    return asyncio.run(_played(foreign, tasks, config, progress))
+    return asyncio.run(_played(foreign, tasks, config, keep))
 
 
 async def _played(
     foreign: Foreign,
     tasks: Sequence[ForeignTask],
     config: RolloutVerbConfig,
-    progress: Callable[[int, int], None],
+    keep: Callable[[list[PlayedTask]], None],
 ) -> list[PlayedTask]:
     limits = Limits(
         max_turns=config.max_turns,
@@ -94,7 +94,7 @@ async def _played(
                 batch, episodes, played.trajectories, strict=True
             ):
                 found[number] = _recorded(episode, trajectory)
-            progress(len(found), len(tasks))
+            keep([found[number] for number in sorted(found)])
 
         await asyncio.gather(*map(play, batches))
     return [found[number] for number in range(len(tasks))]

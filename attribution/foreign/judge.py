@@ -65,7 +65,8 @@ def judge_trace(
         return _verdict(trace, Decision.UNDECIDED, ordered, would_decide=wanted)
     shown = [item for item in replayed if item.evidence.against]
     if shown:
-        return _verdict(trace, Decision.BLAMED, ordered, blamed=_shown(trace, shown))
+        by_text = [*call_facts(trace, calls), *answer_facts(trace, calls)]
+        return _verdict(trace, Decision.BLAMED, ordered, blamed=_shown(trace, shown, by_text))
     left = [item for item in ordered if not item.is_mended and item.evidence.against]
     if not left:
         wanted = wanted or _wanted(trace, calls)
@@ -119,15 +120,19 @@ def _blamed(left: Sequence[Fact]) -> tuple[Blame, ...]:
     return tuple(Blame(party=party, place=place, confidence=sure) for (party, place), sure in order)
 
 
-def _shown(trace: ForeignTrace, shown: Sequence[Fact]) -> tuple[Blame, ...]:
+def _shown(
+    trace: ForeignTrace, shown: Sequence[Fact], by_text: Sequence[Fact]
+) -> tuple[Blame, ...]:
     """Return whom a replay speaks against, the surest first, of equals the earliest.
 
-    What is missing from an episode that an error ended is the error's doing.
+    What is missing from an episode that an error or a limit ended is the end's doing, and what used
+    the turns up.
     """
     ends = [item for item in end_facts(trace) if not item.is_mended]
     if ends:
         lacking = ("put_in", "said")
         shown = [item for item in shown if thaw(item.evidence.data).get("check") not in lacking]
+        shown += [item for item in by_text if not item.is_mended]
     places: dict[tuple[Party, str], float] = {}
     for item in sorted((*shown, *ends), key=lambda item: (-item.confidence, item.turn)):
         key = (item.evidence.party, item.evidence.place)

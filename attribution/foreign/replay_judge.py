@@ -15,7 +15,7 @@ from attribution.foreign.siblings import Ended, by_task, ended, sibling_facts
 from attribution.records import Attribution, EvidenceKind, Party
 from components.task.foreign.findings import Finding, Kind
 from components.task.foreign.gates import Pool, audit
-from components.task.foreign.worker import Foreign
+from components.task.foreign.worker import Foreign, Refused
 
 _FAILS_GOLD = (Kind.GOLD_FAILS, Kind.GOLD_UNSTABLE, Kind.GOLD_WITHHELD)
 """Defects by which no agent can pass, or not for sure."""
@@ -73,7 +73,11 @@ def _replayed(
     if trace.task_id not in foreign.names:
         note = f"a task of the benchmark (it has none called {trace.task_id})"
         return Replayed(trace=trace, facts=(), ended=None, note=note)
-    replay = Replay(foreign, trace)
+    try:
+        replay = Replay(foreign, trace)
+    except Refused as error:
+        note = f"a replay that the benchmark takes ({error})"
+        return Replayed(trace=trace, facts=(), ended=None, note=note)
     if trace.outcome is Outcome.UNKNOWN and not trace.broken and replay.played.passes is not None:
         outcome = Outcome.PASSED if replay.played.passes else Outcome.FAILED
         trace = trace.model_copy(update={"outcome": outcome, "unmet": (replay.played.why,)})

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from components.errors import BoundaryError, HarnessError, ProviderError, ToolError, boundary
+from components.errors import BoundaryError, HarnessError, ProviderError, boundary
 from components.harness.defaults import default_harness
 from components.harness.parsing import parse_turn, visible_text
 from components.harness.policy import Message, Policy, PolicyRequest, RolloutPlan, turn_messages
@@ -29,7 +29,7 @@ from components.records.trajectory import (
     Turn,
 )
 from components.task.foreign.user import ScenarioUser
-from components.task.foreign.worker import ForeignTask, Played, Turns
+from components.task.foreign.worker import ForeignTask, Played, Refused, Turns
 
 Plays = Callable[[Turns, str], Played]
 """Plays calls of a task from its start and has them judged with what was said."""
@@ -85,7 +85,7 @@ class ForeignEpisode:
     async def run(self, policy: Policy, plan: RolloutPlan) -> Trajectory:
         """Play the task once and return the record of it.
 
-        A boundary that breaks (policy, harness, tool) is recorded as `StopReason.FAILURE`.
+        A boundary that breaks (policy, harness) is recorded as `StopReason.FAILURE`.
         """
         self.calls = [[] for _ in self.task.gold]
         self.tools = tuple(_shown(self.task))
@@ -99,8 +99,7 @@ class ForeignEpisode:
                 Message(role="user", content=opening),
             ]
             stop = await self._play(policy, plan, user, start, turns)
-            with boundary(ToolError, "judge the episode"):
-                self.verdict = self.plays(self.calls, "\n".join(self.said))
+            self.verdict = self.plays(self.calls, "\n".join(self.said))
         except BoundaryError as error:
             stop = StopReason.FAILURE
             failure = Failure(boundary=error.boundary_name, message=str(error))
@@ -189,9 +188,12 @@ class ForeignEpisode:
         else:
             at = min(turn, len(self.calls) - 1)
             self.calls[at].append({"tool": call.name, "arguments": thaw(call.arguments)})
-            with boundary(ToolError, f"call {call.name}"):
+            try:
                 answer = self.plays(self.calls, "").answers[at][-1]
-            found = ForeignAnswer(text=str(answer["text"]), is_error=bool(answer["error"]))
+                found = ForeignAnswer(text=str(answer["text"]), is_error=bool(answer["error"]))
+            except Refused as error:  # a call that the benchmark itself cannot take
+                self.calls[at].pop()
+                found = ForeignAnswer(text=f"Error: {error}", is_error=True)
         self.answers[call.call_id] = found
         shown = render_observation(self.settings, call.name, call.call_id, found.text)
         return Observation(call_id=call.call_id, call=None, shown=shown)

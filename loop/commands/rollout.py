@@ -6,7 +6,8 @@
 Each task is played once with the benchmark's own tools, database and policy text, and judged by the
 benchmark's own evaluation of the end. The user is by rule: it says the task's text and confirms
 when it is asked, so that the figure is not the benchmark's own, whose user is a model. The file
-holds a line of chat messages a rollout, which `attribute traces=` judges.
+holds a line of chat messages a rollout, which `attribute traces=` judges. It is written whenever
+some are done; the next run plays all anew.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 from loop.console import Console
-from loop.foreign_rollouts import play_tasks
+from loop.foreign_rollouts import PlayedTask, play_tasks
 from loop.ledger_files import write_file
 from loop.plain_page import Page
 from loop.result_file import check_result_file
@@ -35,12 +36,14 @@ def main(config: RolloutVerbConfig) -> None:
             chosen = set(random.Random(config.seed).sample(names, config.count))
             names = [name for name in names if name in chosen]
         tasks = [foreign.task(name) for name in names]
-        played = play_tasks(
-            foreign, tasks, config, lambda done, of: console.progress("rollout", done, of)
-        )
+
+        def keep(done: list[PlayedTask]) -> None:
+            console.progress("rollout", len(done), len(tasks))
+            lines = (json.dumps(item.line, ensure_ascii=False) + "\n" for item in done)
+            write_file(Path(config.out), "".join(lines).encode(), point="out")
+
+        played = play_tasks(foreign, tasks, config, keep)
     console.close()
-    lines = "".join(json.dumps(item.line, ensure_ascii=False) + "\n" for item in played)
-    write_file(Path(config.out), lines.encode(), point="out")
     passed = sum(item.reward == 1.0 for item in played)
     judged = sum(item.reward is not None for item in played)
     page = Page()

@@ -26,6 +26,11 @@ PACKAGES = {
 }
 """What to install for a module that is missing; any other is installed under its own name."""
 
+
+class Refused(ConfigError):
+    """The benchmark raised on a request; it goes on with the next one."""
+
+
 Call = dict[str, Any]
 Turns = list[list[Call]]
 
@@ -148,7 +153,7 @@ class Foreign:
                 "interpreter that has it"
             )
         if "error" in answer:
-            raise ConfigError(f"the benchmark refuses {request['op']}: {answer['error']}")
+            raise Refused(f"the benchmark refuses {request['op']}: {answer['error']}")
         return answer["ok"]
 
 

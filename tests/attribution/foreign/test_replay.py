@@ -179,6 +179,32 @@ def test_a_replay_that_comes_out_otherwise_blames_nobody(
     assert "says of its calls that the task passes" in found.verdict.would_decide
 
 
+def test_what_used_the_turns_up_counts_where_a_limit_ended_it(
+    benchmark: Foreign, tmp_path: Path
+) -> None:
+    lost = call("get_order_details", order_id="#W99")
+    asks = [_says("", lost), {"role": "tool", "id": "c", "content": "Error: not found"}]
+    run = _run("both", BOTH, *asks * 3) | {"termination_reason": "max_steps"}
+
+    (found,) = _judged(benchmark, tmp_path, run)
+
+    assert _first(found)[0] is Party.POLICY
+    assert (Party.HARNESS, "harness#/limits/max_turns") in [
+        (blame.party, blame.place) for blame in found.verdict.blamed
+    ]
+
+
+def test_a_call_that_the_tools_choke_on_ends_nothing(benchmark: Foreign, tmp_path: Path) -> None:
+    odd = call("get_order_details", order_id=["#W1"])
+    fine = _run("both", BOTH, _says("Done.", CANCEL), BYE, name="fine")
+
+    first, second = _judged(benchmark, tmp_path, _run("both", BOTH, _says("", odd), BYE), fine)
+
+    assert first.verdict.decision is Decision.UNDECIDED
+    assert "a replay that the benchmark takes" in first.verdict.would_decide
+    assert second.verdict.decision is Decision.BLAMED
+
+
 def test_tasks_of_the_file_replace_the_benchmarks_own(benchmark: Foreign, tmp_path: Path) -> None:
     benchmark.use([retail_task("both", TOLD, CANCEL)])
 

@@ -114,7 +114,13 @@ class Domain:
         raise NotImplementedError
 
     def _facts(self, db: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the records that a call is about, as they are before it."""
+        """Return the records that a call is about, as before it; of a misshapen one, none."""
+        try:
+            return self._records(db, arguments)
+        except (TypeError, KeyError, AttributeError):
+            return {"order": None, "reservation": None, "user": None, "flights": {}}
+
+    def _records(self, db: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
         facts: dict[str, Any] = {}
         order = (db.get("orders") or {}).get(arguments.get("order_id"))
         reservation = (db.get("reservations") or {}).get(arguments.get("reservation_id"))
