@@ -41,6 +41,14 @@ class Mix:
     kinds: Callable[[Task, Tools], Iterable[str]]
     """Kinds that a task has, or of each of its calls."""
 
+    @property
+    def counted(self) -> str:
+        """Return what is counted in words: `calls in tasks of 4 calls or more`."""
+        if self.least_length <= _ANY_LENGTH:
+            return self.noun
+        of = "tasks" if self.noun == "tasks" else f"{self.noun} in tasks"
+        return f"{of} of {self.least_length} calls or more"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prevailing:

@@ -182,8 +182,8 @@ def _other(look: Look) -> Iterator[Want]:
             rule=Rule.DIVERSITY,
             subject=f"{item.mix.name}: other than {item.kind}",
             why=(
-                f"{item.count} of {item.total} {item.mix.noun} are {item.kind}: {item.share:.0%}, "
-                f"and {most:.0%} may be"
+                f"{item.count} of {item.total} {item.mix.counted} are {item.kind}: "
+                f"{item.share:.0%}, and {most:.0%} may be"
             ),
             figures={"count": item.count, "total": item.total},
             lacks=lacks,
