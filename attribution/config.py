@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from attribution.patchers.model.config import PatcherConfig
 from components.records.config import Config
 
 
@@ -22,6 +23,8 @@ class AttributionConfig(Config):
     max_patches: int | None = Field(ge=1)
     """Candidate patches tried in a round, at most; null: as many as there are. A number and not a
     time, so that a round comes out the same on any machine."""
+    patcher: PatcherConfig
+    """Who is asked where no rule mends a failure mode: nobody, or a model."""
     guard_margin: float = Field(gt=0, lt=1)
     """Fall of the pass rate, from 0 to 1, that the pairs before and after a patch must rule out."""
     guard_alpha: float = Field(gt=0, lt=1)

@@ -14,22 +14,28 @@ from typing import Any
 from attribution.interventions.budgets import NORM_SHARE, plain_limits, tight_limits
 from attribution.interventions.derivation import text_of
 from attribution.interventions.promises import check_step, promised_reactions
-from attribution.interventions.reading import is_read
+from attribution.interventions.reading import is_read, is_shown_whole
 from attribution.interventions.runs import arm_of, oracle_run
 from attribution.interventions.steps import run_steps
 from attribution.kept import kept
 from attribution.records import AcceptanceCheck
+from attribution.touched import touched_check
 from components.environment.gates.run import admit_service
-from components.errors import SelvageError
+from components.errors import HarnessError, SelvageError
 from components.harness.tools import shown_tools
-from components.records.base import to_json
 from components.records.calls import CallRecord
 from components.records.frozen import thaw
+from components.records.harness import HarnessSettings, Limits
 from components.records.patch import Component, Patch
 from components.records.system import System
 from components.records.task import FromInstruction, FromObservation, Provenance
 from components.records.trajectory import Trajectory
 
+_ANSWERS = (
+    {"ok": True, "data": {"items": [{"id": "itm_7f3a91", "note": 'a "quote" & <a sign>'}]}},
+    {"ok": False, "error": {"code": "not_found", "message": "no such row", "details": {}}},
+)
+"""What any tool may answer."""
 _MIN_GIVEN = 3
 """Characters of the shortest value that an instruction can be said to give away."""
 _MOST_RAISED = 4
@@ -58,15 +64,19 @@ def harm_checks(
             family, _, service = patch.artifact.partition("/")
             if family in ("blueprint", "seed"):
                 checks["gates"] = _gates(before, after, service)
+            if family in ("seed", "reactions"):
+                checks["touched"] = touched_check(before, after, patch)
             checks["calls"] = _calls(before, after, rollouts)
         case Component.TASK:
             checks["hidden_values"] = _hidden_values(before, after, tasks)
+            checks["answer_fields"] = _answer_fields(before, after, tasks)
         case Component.HARNESS:
             checks["shown_tools"] = _shown(before, after, tasks)
+            checks["shown_answers"] = _shown_answers(before, after, tasks)
             checks["limits"] = _limits(before, after, tasks, rollouts)
             checks["readings"] = _readings(before, after, rollouts)
         case Component.EVALUATOR:
-            pass
+            checks["touched"] = touched_check(before, after, patch)
     return checks
 
 
@@ -177,6 +187,21 @@ def _hidden_values(before: System, after: System, tasks: Sequence[str]) -> Accep
     return _check(old, new, total, given)
 
 
+def _answer_fields(before: System, after: System, tasks: Sequence[str]) -> AcceptanceCheck:
+    """Fields of the certified answer that the schema demands."""
+    old = new = total = 0
+    lost = ""
+    for task_id in tasks:
+        fields = set(before.reference.certificates[task_id].gold_answer)
+        here, there = (
+            fields & set(system.tasks[task_id].answer_schema.get("required") or ())
+            for system in (before, after)
+        )
+        old, new, total = old + len(here), new + len(there), total + len(fields)
+        lost = lost or min(here - there, default="")
+    return _check(old, new, total, f"the answer's {lost} is no longer demanded")
+
+
 def _told(system: System, task_id: str) -> str:
     task = system.tasks[task_id]
     schema = json.dumps(thaw(task.answer_schema), ensure_ascii=False)
@@ -226,15 +251,50 @@ def _shown(before: System, after: System, tasks: Sequence[str]) -> AcceptanceChe
     return _check(old, new, max(old, new), f"{lost} is no longer shown")
 
 
+def _shown_answers(before: System, after: System, tasks: Sequence[str]) -> AcceptanceCheck:
+    """Tools, those included that no task needs, whose answers and refusals are shown whole."""
+    names: set[str] = set()
+    if before.harness.observation != after.harness.observation:
+        names = {name for task_id in tasks for name in _offered(before, task_id)}
+    was, now = (
+        {name for name in names if _is_answer_shown(system.harness, name)}
+        for system in (before, after)
+    )
+    lost = min(names - now, default="")
+    return AcceptanceCheck(
+        before=len(was),
+        after=len(now),
+        total=len(names),
+        holds=not lost,
+        detail=f"an answer of {lost} is not shown whole" if lost else "",
+    )
+
+
+def _is_answer_shown(settings: HarnessSettings, name: str) -> bool:
+    try:
+        return all(is_shown_whole(settings, name, "t00c1", item) for item in _ANSWERS)
+    except HarnessError:
+        return False
+
+
 def _limits(
     before: System, after: System, tasks: Sequence[str], rollouts: Sequence[Trajectory]
 ) -> AcceptanceCheck:
-    """Limits that are as they were, or were too tight and are no wider than the norm wants."""
-    old, new = to_json(before.harness.limits), to_json(after.harness.limits)
+    """Limits that are as they were, or were too tight and are no wider than the norm wants; none
+    is ever too wide.
+    """
+    old, new = (
+        {name: getattr(system.harness.limits, name) for name in Limits.model_fields}
+        for system in (before, after)
+    )
     raised = [name for name in sorted(new) if new[name] > old[name]]
     needed = _needed(before, tasks, rollouts) if raised else {}
     bad = [name for name in raised if new[name] > _MOST_RAISED * needed.get(name, 0)]
     detail = f"{bad[0]} is raised to {new[bad[0]]} for nothing" if bad else ""
+    lowered = [name for name in sorted(new) if new[name] < old[name]]
+    if lowered:
+        detail = detail or f"{lowered[0]} is lowered to {new[lowered[0]]}"
+        bad += lowered
     return _check(len(new), len(new) - len(bad), len(new), detail)
 
 

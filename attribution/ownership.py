@@ -33,6 +33,7 @@ REFERENCED: tuple[tuple[str, str], ...] = (
     ("task/*", "/answer_schema/**"),
     ("task/*", "/clauses/**"),
     ("task/*", "/user/**"),
+    ("task/*", "/policy_rules/**"),
     ("retired", "/**"),
     ("harness", "/system_prompt"),
     ("harness", "/user_prompt"),
@@ -61,14 +62,23 @@ REFERENCED: tuple[tuple[str, str], ...] = (
 def unreferenced_paths(patch: Patch) -> tuple[str, ...]:
     """Return the paths that a patch changes and that no reference covers."""
     changed = {step.path for step in patch.operations if step.op != "test"}
-    return tuple(sorted(path for path in changed if not _is_covered(patch.artifact, path)))
+    return tuple(sorted(path for path in changed if not has_reference(patch.artifact, path)))
 
 
-def _is_covered(artifact: str, path: str) -> bool:
+def referenced_paths(artifact: str) -> tuple[str, ...]:
+    """Return the paths of an artifact that a patch may touch, as patterns."""
+    return tuple(where for kind, where in REFERENCED if _is_named(kind, artifact))
+
+
+def has_reference(artifact: str, path: str) -> bool:
+    """Return whether a reference covers a path, so that a patch may touch it."""
     return any(
-        re.fullmatch(kind.replace("*", "[^/]+"), artifact) and _pattern(where).fullmatch(path)
-        for kind, where in REFERENCED
+        _is_named(kind, artifact) and _pattern(where).fullmatch(path) for kind, where in REFERENCED
     )
+
+
+def _is_named(kind: str, artifact: str) -> bool:
+    return re.fullmatch(kind.replace("*", "[^/]+"), artifact) is not None
 
 
 @lru_cache(maxsize=128)

@@ -28,6 +28,8 @@ class Decided(Record):
     patch: Patch
     acceptance: AcceptanceRecord
     """What the gates say, whoever has the last word."""
+    is_from_model: bool = False
+    """True: a model proposed it (`attribution.patcher`); False: a rule did."""
     is_held: bool = False
     """True: it passes every gate and waits for a person."""
 

@@ -43,6 +43,10 @@ NO_EFFECT = (
     "environment.author.max_retries",
     "environment.author.record",
     "environment.author.replay",
+    "attribution.patcher.base_url",
+    "attribution.patcher.api_key_env",
+    "attribution.patcher.timeout_seconds",
+    "attribution.patcher.max_retries",
 )
 """Keys and sections that change no result (the folder names run and round): they may differ on a
 resume."""

@@ -2,12 +2,14 @@
 
 Patches are proposed against the system as the accepted ones before left it, so that a patch's base
 is always what it is applied to. A patch that another defect still stands in the way of is tried
-again once others have been repaired; taking a tool or a task out of service comes last of all.
+again once others have been repaired. A model, where there is one, is asked once for what no rule
+mends; taking a tool or a task out of service comes last of all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
 
 from attribution.accept import accepted_system
 from attribution.patchers.propose import propose
@@ -16,8 +18,23 @@ from components.records.patch import Patch
 from components.records.system import System
 from loop.decided import Decided, is_removal
 
-Decide = Callable[[str, System, FailureMode, bool], list[Decided]]
-"""(key of the attempt, system as it is, mode, whether removals are tried) -> what was decided."""
+
+class Means(Enum):
+    """What is tried in one pass over the failure modes."""
+
+    REPAIRS = auto()
+    """Patches by rule that mend."""
+    MODEL = auto()
+    """Patches by a model."""
+    REMOVALS = auto()
+    """Patches by rule that take something out of service."""
+
+
+BY_RULE = (Means.REPAIRS, Means.REMOVALS)
+WITH_MODEL = (Means.REPAIRS, Means.MODEL, Means.REPAIRS, Means.REMOVALS)
+"""What a model mends may let a rule mend the rest."""
+Decide = Callable[[str, System, FailureMode, Means], list[Decided]]
+"""(key of the attempt, system as it is, mode, what is tried) -> what was decided."""
 DecidePatch = Callable[[System, Patch], AcceptanceRecord]
 """(system as it is, patch) -> what the gates, or a person, say of it."""
 
@@ -27,29 +44,32 @@ def mend_all(
     modes: Sequence[FailureMode],
     decide_mode: Decide,
     show: Callable[[int], None] | None = None,
+    order: Sequence[Means] = BY_RULE,
 ) -> System:
-    """Go over the failure modes until a pass mends nothing more, then allow removals.
+    """Go over the failure modes with one means after the other: with repairs until a pass mends
+    nothing more, with the others once.
 
     Args:
         system: the system as it is.
         modes: modes that blame a component, the costliest first.
         decide_mode: tries patches for one mode; an accepted one is the last of its list.
         show: told how many modes are mended.
+        order: what is tried, in turn.
     """
-    open_modes, number = list(modes), 0
-    for removals in (False, True):
-        while open_modes:
+    open_modes, number, is_new = list(modes), 0, True
+    for means in order:
+        while open_modes and (is_new or means is not Means.REPAIRS):
             before = len(open_modes)
             for mode in list(open_modes):
                 key = f"{number:02d}-{modes.index(mode):03d}-{mode.mode_id}"
-                decisions = decide_mode(key, system, mode, removals)
+                decisions = decide_mode(key, system, mode, means)
                 system = system_after(system, decisions)
                 if any(item.acceptance.accepted for item in decisions):
                     open_modes.remove(mode)
                     if show is not None:
                         show(len(modes) - len(open_modes))
-            number += 1
-            if removals or len(open_modes) in (0, before):
+            number, is_new = number + 1, len(open_modes) < before
+            if means is not Means.REPAIRS:
                 break
     return system
 
@@ -60,7 +80,7 @@ def tried_patches(
     evidence: Sequence[Evidence],
     decide_patch: DecidePatch,
     most: int,
-    removals: bool,
+    means: Means,
 ) -> Iterator[Decided]:
     """Propose patches for one mode and decide them in turn, until one is accepted.
 
@@ -72,10 +92,10 @@ def tried_patches(
         evidence: of all verdicts.
         decide_patch: says what becomes of a patch.
         most: patches that are proposed, at most.
-        removals: whether patches are wanted that take something out of service, or the others.
+        means: which patches by rule are wanted, repairs or removals.
     """
     for patch in propose(system, mode, evidence, most):
-        if is_removal(patch) is not removals:
+        if is_removal(patch) is not (means is Means.REMOVALS):
             continue
         acceptance = decide_patch(system, patch)
         yield Decided(mode_id=mode.mode_id, patch=patch, acceptance=acceptance)

@@ -16,6 +16,7 @@ from components.artifacts import component_versions
 from components.records.base import to_json
 from components.records.frozen import FrozenDict, content_hash
 from components.records.system import System
+from loop.asking import patcher_counts
 from loop.blame import Blamed
 from loop.context import RoundContext, live_tasks
 from loop.fault_score import (
@@ -163,6 +164,7 @@ def report_round(
         verdicts=_verdict_counts(blamed),
         faults=score.counts,
         patches=patch_counts(context, blamed, repaired, guarded.record),
+        patcher=patcher_counts(context, repaired.decisions),
         guard=guard_counts(guarded.record),
         regressions=regression_counts(guarded.record),
         nothing_left=nothing_left(context, before, blamed, guarded.record),

@@ -27,9 +27,12 @@ from components.errors import ConfigError, SpecError, ToolError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.code import CodeService
 from components.records.frozen import FrozenDict, thaw
+from components.records.policy import PolicyRule
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
+from components.task.compose import WORLD_NOW
 from components.task.config import TaskConfig
+from components.task.generated_rules import generated_rules
 from loop.compute.config import LocalComputeConfig
 from loop.compute.pool import open_pool
 from loop.config import RunConfig
@@ -96,6 +99,8 @@ class Admitted:
     """Those that are code."""
     compiled: list[str]
     """Those that no catalog has."""
+    rules: FrozenDict[str, PolicyRule]
+    """Policy rules of those, by name."""
     gate_tests: int
     """Gate tests that were run."""
 
@@ -173,7 +178,11 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
         reactions=load_reactions(),
         code=admitted.code,
     )
-    reference = Reference(specs=FrozenDict(specs), contract=load_contract())
+    contract = load_contract()
+    rules = FrozenDict({**contract.rules, **admitted.rules})
+    reference = Reference(
+        specs=FrozenDict(specs), contract=contract.model_copy(update={"rules": rules})
+    )
     return Services(
         environment=environment,
         reference=reference,
@@ -225,12 +234,18 @@ def admit_candidates(
             f"{', '.join(doubted)}: the tools work, and the whole is in doubt; "
             "environment.admit=working lets them take part"
         )
+    made = [
+        generated_rules(blueprints[name], seeds[name], specs[name].title, WORLD_NOW)
+        for name in compiled
+        if name not in code
+    ]
     return Admitted(
         specs=FrozenDict(specs),
         blueprints=FrozenDict(blueprints),
         seeds=FrozenDict(seeds),
         code=FrozenDict(code),
         compiled=compiled,
+        rules=FrozenDict({key: rule for some in made for key, rule in some.items()}),
         gate_tests=tests,
     )
 

@@ -1,7 +1,8 @@
 """`summary.json`: what a round did, in counts with their denominators.
 
 Everything here is decided by the recorded units of the round, so that a round that was killed and
-resumed has the same summary as one that was not; only `run`, `seconds` and `cost` may differ.
+resumed has the same summary as one that was not; only `run`, `seconds`, `cost` and what a model
+cost may differ.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from pydantic import Field
 
 from attribution.meter import Cost
+from components.model.records import StageFigures
 from components.records.base import Record
 from components.records.frozen import FrozenDict
 from loop.growth.records import GrowthRound
@@ -129,6 +131,27 @@ class PatchCounts(Record):
     """Failure modes of components that no accepted or held patch mends."""
 
 
+class PatcherCounts(Record):
+    """What a model was asked to mend, and what came of it."""
+
+    model: str
+    asked: int
+    """Failure modes that it answered for."""
+    unusable: int
+    """Answers of which no patch came."""
+    proposed: int
+    """Patches that the gates were asked about: those accepted, held and rolled back."""
+    accepted: int
+    held: int
+    tokens: int
+    """Of prompts and answers; what a start that was killed had asked is counted too."""
+    usd: float
+    ended: FrozenDict[str, int] = FrozenDict()
+    """What ended the work on a mode (accepted, declined, budget, ...) -> modes."""
+    stages: FrozenDict[str, StageFigures] = FrozenDict()
+    """Requests, tokens and usd of first proposals and of revisions."""
+
+
 class GuardCounts(Record):
     """Accepted patches by what pairs of outcomes say of them; both looks of the round."""
 
@@ -212,6 +235,8 @@ class RoundSummary(Record):
     verdicts: VerdictCounts
     faults: FaultCounts
     patches: PatchCounts
+    patcher: PatcherCounts | None = None
+    """None where no model is asked for patches."""
     guard: GuardCounts = GuardCounts()
     regressions: RegressionCounts = RegressionCounts()
     nothing_left: str = ""

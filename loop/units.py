@@ -178,9 +178,13 @@ class UnitLog:
 
     def put_many(self, stage: str, bodies: Mapping[str, Any]) -> None:
         """Keep several units in one commit: all of them or none."""
+        self.put_each({(stage, key): body for key, body in bodies.items()})
+
+    def put_each(self, bodies: Mapping[tuple[str, str], Any]) -> None:
+        """Keep units of several stages, by stage and key, in one commit: all of them or none."""
         rows = []
-        for key in sorted(bodies):
-            data = canonical_json(bodies[key])
+        for stage, key in sorted(bodies):
+            data = canonical_json(bodies[stage, key])
             rows.append((stage, key, data, hashlib.sha256(data).hexdigest()))
         with self._readable(), transaction(self._database, point="units.put"):
             self._database.executemany(

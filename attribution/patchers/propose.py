@@ -45,11 +45,9 @@ def propose(
 def _proposed(
     system: System, mode: FailureMode, evidence: Sequence[Evidence], patches_per_mode: int
 ) -> tuple[Patch, ...]:
-    facts = [item for item in evidence if item.against and item.place == mode.place]
-    facts = facts or _found_again(system, mode)
+    facts = facts_against(system, mode, evidence)
     if not facts:
         return ()
-    facts = sorted({item.evidence_id: item for item in facts}.values(), key=lambda f: f.evidence_id)
     named = {item.task_id for item in facts if item.task_id is not None}
     tasks = sorted(named & set(system.tasks)) or sorted(system.tasks)
     chosen = fitting_changes(
@@ -58,6 +56,16 @@ def _proposed(
     candidates = applicable(system, candidate_changes(system, mode.party, mode.place, facts))
     last = [change for change, _after in candidates if hides(change)]
     return tuple(bind(system, change) for change in [*chosen, *last][:patches_per_mode])
+
+
+def facts_against(
+    system: System, mode: FailureMode, evidence: Sequence[Evidence]
+) -> list[Evidence]:
+    """Return what speaks against the place of a mode, each fact once, by id; where the evidence has
+    nothing of it, it is looked for again."""
+    facts = [item for item in evidence if item.against and item.place == mode.place]
+    facts = facts or _found_again(system, mode)
+    return sorted({item.evidence_id: item for item in facts}.values(), key=lambda f: f.evidence_id)
 
 
 def _found_again(system: System, mode: FailureMode) -> list[Evidence]:

@@ -23,7 +23,7 @@ from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.compute.jobs import Job, Work
 from loop.decided import Decided
-from loop.mending import mend_all, tried_patches
+from loop.mending import Means, mend_all, tried_patches
 
 
 class Rules(Record):
@@ -56,10 +56,16 @@ class Judged(Record):
 
 def judge(rules: Rules, case: Case) -> Judged:
     """Attribute every rollout of a case, and mend what is blamed."""
+    passed: dict[str, list[Trajectory]] = {}
+    for trajectory, scored in zip(case.trajectories, case.scored, strict=True):
+        if scored.passed:
+            passed.setdefault(trajectory.task_id, []).append(trajectory)
     started = time.perf_counter()
     with measuring() as meter:
         attributions = tuple(
-            attribute_trajectory(case.system, trajectory, scored)
+            attribute_trajectory(
+                case.system, trajectory, scored, passed.get(trajectory.task_id, ())
+            )
             for trajectory, scored in zip(case.trajectories, case.scored, strict=True)
         )
     seconds = time.perf_counter() - started
@@ -88,7 +94,7 @@ def mended(
     }
     decisions: list[Decided] = []
 
-    def decide_mode(key: str, system: System, mode: FailureMode, removals: bool) -> list[Decided]:
+    def decide_mode(key: str, system: System, mode: FailureMode, means: Means) -> list[Decided]:
         del key
         chosen = tuple(examples[name] for name in mode.rollouts)
         made = list(
@@ -98,7 +104,7 @@ def mended(
                 evidence,
                 lambda tried, patch: decide(tried, patch, chosen),
                 rules.patches_per_mode,
-                removals,
+                means,
             )
         )
         decisions.extend(made)

@@ -60,6 +60,12 @@ def outcome(summary: RoundSummary) -> list[str]:
         else f"{before.passed} of {before.scored}; no patch was kept, so nothing was played again"
     )
     lines.append(f"passed: {told}")
+    asked = summary.patcher
+    if asked is not None:
+        lines.append(
+            f"the model {asked.model}: asked about {asked.asked} failure modes, {asked.proposed} "
+            f"patches proposed, {asked.accepted} kept; {asked.tokens} tokens, {asked.usd:.4f} usd"
+        )
     lines += _guarded(summary)
     held = summary.patches.held
     if held:

@@ -18,8 +18,8 @@ from components.records.frozen import FrozenDict
 from components.records.rubric import EvaluatorSettings
 from components.records.system import Environment, Evaluator, Reference, System
 from components.records.trajectory import Trajectory
-from components.task.compose import ComposedTask, compose_task
-from loop.composing import with_tasks
+from components.task.compose import ComposedPair, ComposedTask, compose_task
+from loop.composing import tasks_of, with_tasks
 from loop.config import RunConfig, Sizes, sizes_of
 from loop.context import live_tasks
 from loop.dry_run.seconds import Expected, PastRound, expected_seconds, past_rounds
@@ -324,4 +324,10 @@ def _first_tasks(config: RunConfig) -> System:
         compose_task(system, config.task, base + at)
         for at in range(min(MAX_DRAFTS, sizes_of(config).num_tasks))
     ]
-    return with_tasks(system, [item for item in drafts if isinstance(item, ComposedTask)])
+    made = [
+        item
+        for draft in drafts
+        if isinstance(draft, (ComposedTask, ComposedPair))
+        for item in tasks_of(draft)
+    ]
+    return with_tasks(system, made)

@@ -50,7 +50,10 @@ def take_in(context: RoundContext, system: System) -> System:
             }
         )
         specs = _joined(system.reference.specs, admitted.specs)
-        reference = system.reference.model_copy(update={"specs": specs})
+        contract = system.reference.contract
+        rules = _joined(contract.rules, admitted.rules)
+        contract = contract.model_copy(update={"rules": rules})
+        reference = system.reference.model_copy(update={"specs": specs, "contract": contract})
         grown = system.model_copy(update={"environment": environment, "reference": reference})
         return {
             "system": context.keep(grown),

@@ -30,6 +30,7 @@ SURENESS = (
     (0.0, "one of several that speak"),
 )
 CHECKS = {
+    "answer_fields": "fields of the certified answer that the schema demands",
     "calls": "recorded calls that keep what their documentation writes",
     "certificates": "tasks whose certificate names what is there, or is made anew and agrees",
     "criteria": "places of rubrics against which nothing speaks",
@@ -48,6 +49,8 @@ CHECKS = {
     "readings": "recorded messages that are read",
     "regressions": "runs that earlier patches decided rightly, and that still come out so",
     "shown_tools": "tools that are shown",
+    "shown_answers": "tools whose answers are shown whole",
+    "touched": "what it touches, and is as its reference says",
     "verdicts": "runs (gold, nothing, mutants) that the rubric decides rightly",
 }
 """What the checks of a patch count, before and after it."""

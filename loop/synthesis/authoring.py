@@ -13,13 +13,13 @@ from pydantic import Field
 
 from components.environment.author.author import author_service, open_recording
 from components.environment.author.config import ModelAuthorConfig
-from components.environment.author.endpoint import check_endpoint
 from components.environment.author.records import Authored, Stopped
 from components.environment.author.sources import hash_source
 from components.environment.gates.run import admit_service
 from components.environment.sandbox.code_service import external_tools
 from components.environment.sandbox.walls import Walls, check_walls
 from components.errors import PolicyError
+from components.model.endpoint import check_endpoint
 from components.records.base import Record, to_json
 from components.records.frozen import content_hash
 from loop.console import Console

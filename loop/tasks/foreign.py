@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from components.records.base import to_json
 from components.task.foreign.findings import MEANING, Finding, Kind, calls_of, replay
 from components.task.foreign.gates import audit, not_applied, pooled
 from components.task.foreign.worker import Foreign, ForeignTask, opened
-from loop.config import CertifyConfig
 from loop.console import Console
 from loop.plain_page import Page
 from loop.result_file import write_result
+from loop.verb_configs import CertifyConfig
 
 SHOWN = 3
 """Calls of a counterexample that the page shows, the last ones; `replay` shows all."""
@@ -27,14 +28,35 @@ def is_foreign(tasks: str) -> bool:
     return tasks.startswith(("tau2:", "bfcl:")) or tasks.endswith(".jsonl")
 
 
-def audit_foreign(config: CertifyConfig) -> int:
-    """Audit a benchmark, or play one finding again, and return the exit status."""
-    kind, path = config.tasks, config.path
-    if kind.endswith(".jsonl"):
-        kind, path = "lines", config.tasks
+@contextlib.contextmanager
+def open_foreign(tasks: str, path: str | None, python: str | None) -> Iterator[Foreign]:
+    """Run the benchmark that `tasks` names while the block lasts.
+
+    Args:
+        tasks: as `is_foreign` takes it.
+        path: a checkout; None: what the interpreter has installed.
+        python: the interpreter; None: this one.
+
+    Raises:
+        ConfigError: it names none, or cannot be started.
+    """
+    if not is_foreign(tasks):
+        raise ConfigError(
+            f"tasks must name somebody else's benchmark here (got '{tasks}'); set "
+            "tasks=tau2:retail, tasks=tau2:airline, tasks=bfcl:multi_turn or tasks=FILE.jsonl"
+        )
+    kind = "lines" if tasks.endswith(".jsonl") else tasks
+    if kind == "lines":
+        path = tasks
         if not Path(path).is_file():
             raise ConfigError(f"tasks: there is no file {path}")
-    with opened(kind, path, config.python) as foreign:
+    with opened(kind, path, python) as foreign:
+        yield foreign
+
+
+def audit_foreign(config: CertifyConfig) -> int:
+    """Audit a benchmark, or play one finding again, and return the exit status."""
+    with open_foreign(config.tasks, config.path, config.python) as foreign:
         tasks = [foreign.task(name) for name in foreign.names]
         if config.replay is not None:
             return _replayed(foreign, tasks, config.replay)

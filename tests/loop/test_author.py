@@ -19,8 +19,9 @@ from components.records.system import System
 from components.records.world import WorldSpec
 from loop.__main__ import main
 from loop.ledger import Ledger, load_system
-from tests.environment.author.scripted import Play, plays, python, serve
+from tests.environment.author.scripted import plays, python, serve
 from tests.loop.authored import CODE, listed_specs
+from tests.model.served import Play
 
 _PROBLEM = walls_problem(Walls.BUBBLEWRAP)
 needs_walls = pytest.mark.skipif(bool(_PROBLEM), reason=f"no walls here: {_PROBLEM}")

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from components.environment.sandbox.walls import Walls, walls_problem
-from tests.environment.author.scripted import Play, serve
+from tests.environment.author.scripted import serve
 from tests.loop.test_author import NOBODY, read, synthesize
+from tests.model.served import Play
 
 _PROBLEM = walls_problem(Walls.BUBBLEWRAP)
 MOST_TOKENS = 40_000

@@ -6,26 +6,18 @@ with a reason that the model can be told.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection
 
 from pydantic import ValidationError
 
-from components.environment.author.records import Tried, WrittenTest
+from components.environment.author.records import WrittenTest
 from components.environment.values import settle
+from components.model.answers import Unusable, blocks_of, is_open, last_list
+from components.model.records import Tried
 
 MAX_CODE_BYTES = 200_000
 MAX_TESTS = 40
-_BLOCK = re.compile(
-    r"^ {0,3}```[ \t]*([A-Za-z0-9_+-]*)[^\n`]*\n(.*?)^ {0,3}```[ \t]*$", re.M | re.S
-)
 _PYTHON = frozenset({"", "py", "python", "python3"})
-
-
-class Unusable(Exception):
-    """The answer holds nothing of what was asked; the text says what is missing."""
 
 
 def code_of(tried: Tried) -> str:
@@ -35,13 +27,13 @@ def code_of(tried: Tried) -> str:
         Unusable: there is none, or it was cut off, or it is too long.
     """
     text = tried.text or ""
-    found = [body for kind, body in _blocks(text) if kind in _PYTHON and "tool" in body]
+    found = [body for kind, body in blocks_of(text) if kind in _PYTHON and "tool" in body]
     if found:
         code = max(found, key=len)
         if len(code.encode()) > MAX_CODE_BYTES:
             raise Unusable(f"the file has more than {MAX_CODE_BYTES} bytes")
         return code
-    if not tried.is_whole or text.count("```") % 2:
+    if not tried.is_whole or is_open(text):
         raise Unusable("the answer was cut off before its block of Python ended; write less")
     raise Unusable("it holds no block of Python (```python ... ```) with tools in it")
 
@@ -54,7 +46,7 @@ def written_tests_of(tried: Tried, tools: Collection[str]) -> tuple[WrittenTest,
         tools: names of the tools that a test may call.
     """
     tests = []
-    for item in _list_of(tried.text or ""):
+    for item in last_list(tried.text or ""):
         try:
             test = WrittenTest.model_validate(item)
         except ValidationError:
@@ -66,7 +58,7 @@ def written_tests_of(tried: Tried, tools: Collection[str]) -> tuple[WrittenTest,
 
 def names_of(tried: Tried, known: Collection[str], most: int) -> tuple[str, ...]:
     """Return the names in an answer that are known, in its order."""
-    wanted = [item for item in _list_of(tried.text or "") if isinstance(item, str)]
+    wanted = [item for item in last_list(tried.text or "") if isinstance(item, str)]
     return tuple(dict.fromkeys(item for item in wanted if item in known))[:most]
 
 
@@ -77,22 +69,3 @@ def _is_settled(test: WrittenTest) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    for match in _BLOCK.finditer(text):
-        yield match[1].lower(), match[2]
-
-
-def _list_of(text: str) -> list[Any]:
-    """Return the last JSON list in an answer, in a block or bare."""
-    bodies = [body for kind, body in _blocks(text) if kind in ("", "json")]
-    for body in (*reversed(bodies), text):
-        start = body.find("[")
-        try:
-            found = json.JSONDecoder().raw_decode(body, start)[0] if start >= 0 else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, list):
-            return found
-    return []

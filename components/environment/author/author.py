@@ -15,23 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from components.environment.author.answers import Unusable, code_of, names_of, written_tests_of
-from components.environment.author.budget import Budget, BudgetSpent
+from components.environment.author.answers import code_of, names_of, written_tests_of
 from components.environment.author.config import ModelAuthorConfig
-from components.environment.author.endpoint import Door, open_door
 from components.environment.author.judge import judge_world
-from components.environment.author.prompts import render_prompt
-from components.environment.author.recording import Recording
 from components.environment.author.records import (
     Authored,
     Stage,
     Stopped,
     Tally,
-    Tried,
     Version,
     WrittenTest,
 )
-from components.environment.author.session import PromptTooLong, Session
 from components.environment.author.sources import MAX_FILES, list_source, read_source
 from components.environment.author.trials import answer_shapes
 from components.environment.gates.probe import GATE_NOW
@@ -45,11 +39,19 @@ from components.environment.sandbox.walls import Walls
 from components.environment.sandbox.workers import Workers, shared_workers
 from components.environment.world import build_code_world, build_service_world
 from components.errors import ProviderError, SynthesisError
+from components.model.answers import Unusable
+from components.model.budget import Budget, BudgetSpent
+from components.model.endpoint import Door, open_door
+from components.model.prompts import Prompts
+from components.model.recording import Recording
+from components.model.records import Tried
+from components.model.session import PromptTooLong, Session
 from components.records.blueprint import Blueprint, SeedData
 from components.records.code import ENTRY
 from components.records.frozen import FrozenDict, thaw
 from components.records.spec import ServiceSpec
 
+_PROMPTS = Prompts(Path(__file__).resolve().parent / "prompts")
 _MAX_ASKED_TESTS = 12
 _MAX_TOLD = 12
 """Failures that a revision is told."""
@@ -79,8 +81,10 @@ def open_recording(config: ModelAuthorConfig) -> Recording:
         ConfigError: its file cannot be used.
     """
     if config.replay is not None:
-        return Recording(Path(config.replay), is_replay=True)
-    return Recording(None if config.record is None else Path(config.record))
+        return Recording(Path(config.replay), key=f"{config.section}.replay", is_replay=True)
+    return Recording(
+        None if config.record is None else Path(config.record), key=f"{config.section}.record"
+    )
 
 
 def author_service(
@@ -162,8 +166,10 @@ class _Work:
     def write_adversarial(self) -> None:
         """Have the tests written by who sees the specification only."""
         with self._stage(Stage.ADVERSARIAL):
-            prompt = render_prompt("adversarial", max_tests=_MAX_ASKED_TESTS, **self._spec_values())
-            tried = self.session.ask(Stage.ADVERSARIAL, render_prompt("system_tester"), prompt)
+            prompt = _PROMPTS.render(
+                "adversarial", max_tests=_MAX_ASKED_TESTS, **self._spec_values()
+            )
+            tried = self.session.ask(Stage.ADVERSARIAL, _PROMPTS.render("system_tester"), prompt)
             self.adversarial = written_tests_of(tried, self.wanted)
 
     def explore(self) -> None:
@@ -244,7 +250,7 @@ class _Work:
             stopped=stopped,
             blueprint=baseline,
             versions=tuple(self.versions),
-            stages=FrozenDict({stage.value: item for stage, item in self.budget.stages.items()}),
+            stages=FrozenDict(self.budget.stages),
         )
 
     def _judge(self, stage: Stage, tried: Tried) -> _Candidate | None:
@@ -306,8 +312,8 @@ class _Work:
         return answer_shapes(world, self.spec.service, tests)
 
     def _ask(self, stage: Stage, prompt: str, **values: Any) -> Tried:
-        text = render_prompt(prompt, **self._spec_values(), **values)
-        return self.session.ask(stage, render_prompt("system_author"), text)
+        text = _PROMPTS.render(prompt, **self._spec_values(), **values)
+        return self.session.ask(stage, _PROMPTS.render("system_author"), text)
 
     def _spec_values(self) -> dict[str, Any]:
         tools = []

@@ -80,7 +80,7 @@ def audit(foreign: Foreign, task: ForeignTask, pool: Pool) -> list[Finding]:
     found = Found(task)
     gold = foreign.run(task.name, task.gold, task.message)
     _gold(foreign, task, gold, found)
-    for sentence, at in broken_rules(task, gold):
+    for sentence, at in broken_rules(task.policy, task.calls, gold.flat):
         found.add(Kind.BREAKS_POLICY, f"call {at + 1}: {sentence}", task.gold, task.message, gold)
     for call, key, value in unsaid(foreign, task, gold):
         why = f"{call['tool']}: {key}={value!r} stands nowhere that an agent could see"

@@ -8,15 +8,20 @@ from typing import Any
 
 import pytest
 
-from components.environment.author.answers import Unusable, code_of, names_of, written_tests_of
-from components.environment.author.prompts import render_prompt
-from components.environment.author.records import Tried, WrittenTest
+from components.environment.author import author
+from components.environment.author.answers import code_of, names_of, written_tests_of
+from components.environment.author.records import WrittenTest
 from components.environment.author.sources import MAX_FILE_BYTES, list_source, read_source
 from components.environment.author.trials import answer_shapes, try_test
 from components.environment.world import build_service_world
 from components.errors import ConfigError, SynthesisError
+from components.model.answers import Unusable
+from components.model.prompts import Prompts
+from components.model.records import Tried
 from tests.environment.author.scripted import TOOLS, small_spec
 from tests.environment.author.test_author import one_note, working_blueprint
+
+PROMPTS = Prompts(Path(author.__file__).resolve().parent / "prompts")
 
 
 def said(text: str, *, is_whole: bool = True) -> Tried:
@@ -133,14 +138,14 @@ def test_specifications_are_values_and_never_templates() -> None:
     hostile = "{{ 7 * 7 }} {% for x in range(10**9) %}{% endfor %} {{ ''.__class__.__mro__ }}"
     tools = [{"name": hostile, "description": hostile, "inputSchema": {}}]
 
-    text = render_prompt("adversarial", title=hostile, description="", tools=tools, max_tests=3)
+    text = PROMPTS.render("adversarial", title=hostile, description="", tools=tools, max_tests=3)
 
     assert text.count("{{ 7 * 7 }}") == 3
 
 
 def test_a_prompt_that_lacks_a_name_is_an_error() -> None:
-    with pytest.raises(SynthesisError, match="render the author's prompt write: UndefinedError"):
-        render_prompt("write")
+    with pytest.raises(SynthesisError, match="render the prompt write: UndefinedError"):
+        PROMPTS.render("write")
 
 
 def test_source_is_cut_and_what_is_not_there_is_named(tmp_path: Path) -> None:

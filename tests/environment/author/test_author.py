@@ -24,8 +24,7 @@ from tests.environment.author.scripted import (
     GOOD,
     SEED,
     TOOLS,
-    Play,
-    Served,
+    ServedAuthor,
     author_config,
     empty_blueprint,
     plays,
@@ -33,6 +32,7 @@ from tests.environment.author.scripted import (
     serve,
     small_spec,
 )
+from tests.model.served import Play
 
 _PROBLEM = walls_problem(Walls.BUBBLEWRAP)
 pytestmark = pytest.mark.skipif(bool(_PROBLEM), reason=f"no walls here: {_PROBLEM}")
@@ -59,7 +59,7 @@ def hasty() -> Iterator[Workers]:
 
 def write(
     workers: Workers,
-    served: Served,
+    served: ServedAuthor,
     blueprint: Blueprint | None = None,
     seed: SeedData = SEED,
     **changes: Any,

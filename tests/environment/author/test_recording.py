@@ -14,17 +14,14 @@ import pytest
 
 from components.environment.author.author import author_service, open_recording
 from components.environment.author.config import ModelAuthorConfig
-from components.environment.author.recording import Recording
-from components.environment.author.records import Authored, Message, Request, Stage, Tried
+from components.environment.author.records import Authored
 from components.environment.sandbox.limits import SandboxLimits
 from components.environment.sandbox.walls import Walls, walls_problem
 from components.environment.sandbox.workers import Workers
-from components.errors import ConfigError
 from components.records.frozen import FrozenDict
 from tests.environment.author.scripted import (
     GOOD,
     SEED,
-    Play,
     author_config,
     empty_blueprint,
     plays,
@@ -33,13 +30,10 @@ from tests.environment.author.scripted import (
     small_spec,
 )
 from tests.environment.author.test_author import FORGETFUL
+from tests.model.served import Play
 
 _PROBLEM = walls_problem(Walls.BUBBLEWRAP)
 needs_walls = pytest.mark.skipif(bool(_PROBLEM), reason=f"no walls here: {_PROBLEM}")
-REQUEST = Request(
-    stage=Stage.WRITE, model="m", temperature=0.0, seed=1,
-    messages=(Message(role="system", content="s"), Message(role="user", content="p")),
-)  # fmt: skip
 SCRIPT: dict[str, list[Play] | Play] = {
     "write": python(FORGETFUL),
     "revise": [Play(status=500), python(GOOD)],
@@ -120,60 +114,7 @@ import sys
 from components.environment.author.config import ModelAuthorConfig
 from components.environment.author.author import author_service, open_recording
 from tests.environment.author.scripted import SEED, empty_blueprint, small_spec
+from tests.model.served import Play
 config = ModelAuthorConfig.model_validate_json(sys.argv[1])
 author_service(small_spec(), empty_blueprint(), SEED, config, open_recording(config))
 """
-
-
-def test_a_replay_that_lacks_an_answer_names_the_key(tmp_path: Path) -> None:
-    path = tmp_path / "empty.jsonl"
-    path.touch()
-    recording = Recording(path, is_replay=True)
-
-    with pytest.raises(ConfigError, match=r"environment.author.replay: .* of stage write"):
-        recording.check_live(REQUEST)
-
-
-def test_a_file_of_something_else_is_refused_and_not_touched(tmp_path: Path) -> None:
-    path = tmp_path / "other.jsonl"
-    path.write_text('{"name": "a spec"}\n')
-
-    with pytest.raises(ConfigError, match=r"line 1 of .* is no exchange"):
-        Recording(path)
-
-    assert path.read_text() == '{"name": "a spec"}\n'
-
-
-def test_a_missing_replay_is_a_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"environment.author.replay: .* No such file"):
-        Recording(tmp_path / "none.jsonl", is_replay=True)
-
-
-def test_failed_requests_of_a_stopped_run_are_asked_again_but_stay_counted(tmp_path: Path) -> None:
-    path = tmp_path / "exchanges.jsonl"
-    first = Recording(path)
-    first.ask(REQUEST, 300)
-    first.answer(REQUEST, Tried(problem="no answer within 5 s", may_retry=True))
-    first.ask(REQUEST, 200)
-
-    second = Recording(path)
-
-    assert second.take(REQUEST) is None
-    assert [(item.max_tokens, item.tried.may_cost) for item in second.failed] == [
-        (300, True), (200, True),
-    ]  # fmt: skip
-
-
-def test_the_key_is_never_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from components.environment.author.endpoint import open_door
-
-    monkeypatch.setenv("SELVAGE_TEST_KEY", "sk-very-secret")
-    path = tmp_path / "exchanges.jsonl"
-    with serve(plays(write=Play(status=401, body=b"sk-very-secret is wrong"))) as served:
-        tried = open_door(author_config(served.base_url))(REQUEST, 256)
-    recording = Recording(path)
-    recording.ask(REQUEST, 256)
-    recording.answer(REQUEST, tried)
-
-    assert served.keys == ["Bearer sk-very-secret"]
-    assert b"secret" not in path.read_bytes()

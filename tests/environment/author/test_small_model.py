@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from components.environment.author.author import author_service
-from components.environment.author.recording import Recording
 from components.environment.sandbox.walls import Walls, walls_problem
 from components.errors import PolicyError
+from components.model.recording import Recording
 from tests.environment.author.scripted import (
     SEED,
-    Play,
-    Served,
+    ServedAuthor,
     author_config,
     empty_blueprint,
     serve,
     small_spec,
 )
+from tests.model.served import Play
 
 _PROBLEM = walls_problem(Walls.BUBBLEWRAP)
 _MAX_PROMPT_TOKENS, _MAX_ANSWER_TOKENS = 1200, 120
@@ -32,7 +32,7 @@ def test_the_built_in_model_ends_in_best_so_far_blueprint() -> None:
         loaded = load_model("builtin", None)
     except PolicyError as error:
         pytest.skip(str(error))
-    running: list[Served] = []
+    running: list[ServedAuthor] = []
 
     def play(_stage: str, _place: int) -> Play:
         messages = running[0].requests[-1]["messages"]

@@ -14,7 +14,7 @@ from components.task.foreign.findings import Kind, replay
 from components.task.foreign.gates import audit, not_applied, pooled
 from components.task.foreign.policy import broken_rules
 from components.task.foreign.values import said
-from components.task.foreign.worker import Foreign, ForeignTask, Played, opened
+from components.task.foreign.worker import Foreign, ForeignTask, opened
 from tests.task.foreign.packages import (
     SHOP,
     bfcl_package,
@@ -238,7 +238,7 @@ def test_airline_policy(made: dict[str, Any], changes: Mapping[str, Any], senten
     }  # fmt: skip
     answer = {"text": "", "error": False, "wrote": True, "facts": facts}
 
-    broken = [found for found, _ in broken_rules(_airline(made), _played(answer))]
+    broken = [found for found, _ in broken_rules("airline", [made], [answer])]
 
     assert len(broken) == bool(sentence)
     assert all(found.startswith(sentence) for found in broken)
@@ -271,17 +271,6 @@ def _base() -> Any:
 
 def _other_pin(task: ForeignTask) -> ForeignTask:
     return ForeignTask(**{**vars(task), "gold": [[call("write", text="hello", pin="999")]]})
-
-
-def _airline(made: dict[str, Any]) -> ForeignTask:
-    return ForeignTask(
-        name="1", texts=[""], gold=[[made]], message="", words=[], unscored_words=[], unscored=[],
-        judged=[], state_checked=True, tools={}, hidden=[[]], policy="airline", reads=[],
-    )  # fmt: skip
-
-
-def _played(answer: dict[str, Any]) -> Played:
-    return Played(answers=[[answer]], passes=True, why="", state="", changed=[])
 
 
 def test_process_is_gone_when_the_block_ends(tmp_path: Path) -> None:

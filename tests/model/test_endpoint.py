@@ -1,4 +1,4 @@
-"""The author's endpoint misbehaves: nothing hangs, nothing is asked in vain, the key stays here."""
+"""An endpoint misbehaves: nothing hangs, nothing is asked in vain, the key stays here."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import time
 
 import pytest
 
-from components.environment.author.budget import Budget
-from components.environment.author.endpoint import open_door
-from components.environment.author.recording import Recording
-from components.environment.author.records import Stage
-from components.environment.author.session import Session
 from components.errors import ProviderError
-from tests.environment.author.scripted import Play, Served, author_config, plays, serve
+from components.model.budget import Budget
+from components.model.endpoint import open_door
+from components.model.recording import Recording
+from components.model.session import Session
+from tests.model.served import Play, Served, desk_config, in_turn, serve
 
 
 class Asked:
     """One session and how long it waited."""
 
     def __init__(self, served: Served, **changes: object) -> None:
-        self.config = author_config(served.base_url, **changes)
+        self.config = desk_config(served.base_url, **changes)
         self.budget = Budget(self.config)
         self.waits: list[float] = []
         self.session = Session(
@@ -27,25 +26,23 @@ class Asked:
         )
 
     def text(self) -> str | None:
-        return self.session.ask(Stage.WRITE, "system", "prompt").text
+        return self.session.ask("write", "system", "prompt").text
 
 
 def test_too_many_requests_wait_as_long_as_they_are_told() -> None:
     busy = Play(status=429, headers={"Retry-After": "7"})
-    with serve(plays(write=[busy, Play(status=500), Play("done")])) as served:
+    with serve(in_turn(busy, Play(status=500), Play("done"))) as served:
         asked = Asked(served, max_retries=2)
 
         assert asked.text() == "done"
 
     assert asked.waits == [7.0, 1.0]
     assert asked.budget.tokens == 150  # the two refusals cost nothing
-    assert asked.budget.stages[Stage.WRITE].requests == 3
+    assert asked.budget.stages["write"].requests == 3
 
 
 def test_a_wait_without_end_is_cut() -> None:
-    with serve(
-        plays(write=[Play(status=429, headers={"Retry-After": "1e9"}), Play("x")])
-    ) as served:
+    with serve(in_turn(Play(status=429, headers={"Retry-After": "1e9"}), Play("x"))) as served:
         asked = Asked(served, max_retries=1)
         asked.text()
 
@@ -68,7 +65,7 @@ def test_a_wait_without_end_is_cut() -> None:
 def test_broken_answers_are_tried_again_and_then_given_up(
     play: Play, problem: str, is_counted: bool
 ) -> None:
-    with serve(plays(write=play)) as served:
+    with serve(in_turn(play)) as served:
         asked = Asked(served, max_retries=1, timeout_seconds=0.5 if play.hang_seconds else 5.0)
         start = time.perf_counter()
 
@@ -83,7 +80,7 @@ def test_broken_answers_are_tried_again_and_then_given_up(
 @pytest.mark.parametrize("status", [400, 401, 404, 422, 302])
 def test_refusals_are_final(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELVAGE_TEST_KEY", "sk-very-secret")
-    with serve(plays(write=Play(status=status, body=b"bad key sk-very-secret"))) as served:
+    with serve(in_turn(Play(status=status, body=b"bad key sk-very-secret"))) as served:
         asked = Asked(served, max_retries=5)
 
         with pytest.raises(ProviderError) as caught:
@@ -95,7 +92,7 @@ def test_refusals_are_final(status: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_no_endpoint_at_all_is_said_in_one_line() -> None:
-    with serve(plays()) as served:
+    with serve(in_turn(Play())) as served:
         pass
     asked = Asked(served)
 
@@ -106,7 +103,7 @@ def test_no_endpoint_at_all_is_said_in_one_line() -> None:
 
 
 def test_an_endpoint_that_does_not_count_is_counted_at_its_largest() -> None:
-    with serve(plays(write=Play("x", prompt_tokens=None, answer_tokens=None))) as served:
+    with serve(in_turn(Play("x", prompt_tokens=None, answer_tokens=None))) as served:
         asked = Asked(served)
         asked.text()
 
@@ -115,5 +112,5 @@ def test_an_endpoint_that_does_not_count_is_counted_at_its_largest() -> None:
 
 def test_halves_of_surrogate_pairs_do_not_break_the_recording() -> None:
     body = b'{"choices": [{"message": {"content": "\\ud83d here"}}]}'
-    with serve(plays(write=Play(body=body))) as served:
+    with serve(in_turn(Play(body=body))) as served:
         assert Asked(served).text() == "? here"

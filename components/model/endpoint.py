@@ -1,4 +1,4 @@
-"""The author's door to HTTP: one request to an OpenAI-compatible `/chat/completions`.
+"""The components' door to HTTP: one request to an OpenAI-compatible `/chat/completions`.
 
 Owns the request, its deadline, the size of the answer, and what each failure means: whether it may
 be tried again, and whether it may have cost something. The key comes from an environment variable,
@@ -15,11 +15,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import httpx  # noqa: TID251 (this file is the author's door)
+import httpx  # noqa: TID251 (this file is the components' door)
 
-from components.environment.author.config import ModelAuthorConfig
-from components.environment.author.records import Request, Tried
 from components.errors import PolicyError
+from components.model.config import ModelConfig
+from components.model.records import Request, Tried
 
 Door = Callable[[Request, int], Tried]
 """Makes one HTTP request that allows so many tokens, and never raises for what came of it."""
@@ -33,7 +33,7 @@ _TOO_LONG = re.compile(
 """How endpoints say that a prompt does not fit: llama.cpp, vLLM, SGLang and hosted models."""
 
 
-def open_door(config: ModelAuthorConfig) -> Door:
+def open_door(config: ModelConfig) -> Door:
     """Return the door to a configured endpoint. It must not be used from a running event loop."""
 
     def knock(request: Request, max_tokens: int) -> Tried:
@@ -42,7 +42,7 @@ def open_door(config: ModelAuthorConfig) -> Door:
     return knock
 
 
-def check_endpoint(config: ModelAuthorConfig) -> None:
+def check_endpoint(config: ModelConfig) -> None:
     """Make sure that the endpoint is there and takes the key; nothing is generated.
 
     What it says of `/models` is not read: some endpoints have no such list.
@@ -60,19 +60,19 @@ def check_endpoint(config: ModelAuthorConfig) -> None:
         ).status_code
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
         raise PolicyError(
-            f"environment.author.base_url={config.base_url}: no answer ({type(error).__name__}); "
-            "start the endpoint or mend environment.author.base_url"
+            f"{config.section}.base_url={config.base_url}: no answer ({type(error).__name__}); "
+            f"start the endpoint or mend {config.section}.base_url"
         ) from None
     if status in (401, 403):
         found = "is refused" if key else "is not set"
         raise PolicyError(
-            f"environment.author.base_url={config.base_url} wants a key (HTTP {status}), and the "
+            f"{config.section}.base_url={config.base_url} wants a key (HTTP {status}), and the "
             f"one in the variable {config.api_key_env} {found}; put it there, or name another "
-            "with environment.author.api_key_env"
+            f"with {config.section}.api_key_env"
         )
 
 
-async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -> Tried:
+async def _asked(config: ModelConfig, request: Request, max_tokens: int) -> Tried:
     key = os.environ.get(config.api_key_env)
     # A compressed answer would have no size before it is unpacked.
     headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
@@ -102,7 +102,7 @@ async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -
     except (TimeoutError, httpx.TimeoutException):
         problem = (
             f"no answer within {config.timeout_seconds:g} s; a slow model needs a larger "
-            "environment.author.timeout_seconds or a smaller environment.author.max_answer_tokens"
+            f"{config.section}.timeout_seconds or a smaller {config.section}.max_answer_tokens"
         )
         return Tried(problem=problem, may_retry=True)
     except httpx.ConnectError:
@@ -112,7 +112,7 @@ async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -
     except (httpx.InvalidURL, UnicodeError, ValueError) as error:
         problem = (
             f"the request could not be made ({type(error).__name__}); check "
-            f"environment.author.base_url and the variable {config.api_key_env}"
+            f"{config.section}.base_url and the variable {config.api_key_env}"
         )
         return Tried(problem=problem, may_cost=False)
     if status != 200:
@@ -121,7 +121,7 @@ async def _asked(config: ModelAuthorConfig, request: Request, max_tokens: int) -
 
 
 def _refused(
-    config: ModelAuthorConfig, status: int, wait: float | None, body: bytes, key: str | None
+    config: ModelConfig, status: int, wait: float | None, body: bytes, key: str | None
 ) -> Tried:
     problem, is_too_long = f"HTTP {status}", False
     if status in (401, 403):
@@ -133,7 +133,7 @@ def _refused(
     if is_too_long:
         problem += (
             "; serve the model with a larger window, or set a smaller "
-            "environment.author.max_answer_tokens"
+            f"{config.section}.max_answer_tokens"
         )
     return Tried(
         status=status,

@@ -1,16 +1,16 @@
-"""One author's conversation: recorded or asked, within the budget, tried again where that helps."""
+"""Requests to a model: recorded or asked, within the budget, tried again where that helps."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from components.environment.author.budget import Budget
-from components.environment.author.config import ModelAuthorConfig
-from components.environment.author.endpoint import Door
-from components.environment.author.recording import Recording
-from components.environment.author.records import Message, Request, Stage, Tried
 from components.errors import ProviderError
+from components.model.budget import Budget
+from components.model.config import ModelConfig
+from components.model.endpoint import Door
+from components.model.recording import Recording
+from components.model.records import Message, Request, Tried
 from components.records.frozen import content_hash
 
 _FIRST_WAIT_SECONDS = 0.25
@@ -25,20 +25,32 @@ class Session:
 
     def __init__(
         self,
-        config: ModelAuthorConfig,
+        config: ModelConfig,
         budget: Budget,
         recording: Recording,
         door: Door,
         sleep: Callable[[float], object] = time.sleep,
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """Args: door: makes one request; sleep: waits that many seconds between tries."""
+        """Open a session.
+
+        Args:
+            config: model and limits.
+            budget: what is charged.
+            recording: what was asked before.
+            door: makes one request.
+            sleep: waits that many seconds between tries.
+            is_whole: True: the budget covers all that the recording holds, whether it is asked for
+                again or not, and is charged with it now; False: an answer is charged as it is used.
+        """
         self._config, self._budget, self._recording = config, budget, recording
-        self._door, self._sleep = door, sleep
+        self._door, self._sleep, self._is_whole = door, sleep, is_whole
         self._asked: dict[str, int] = {}
-        for line in recording.failed:
+        for line in recording.exchanges if is_whole else recording.failed:
             budget.charge(line.request.stage, line.request.messages, line.max_tokens, line.tried)
 
-    def ask(self, stage: Stage, system: str, prompt: str) -> Tried:
+    def ask(self, stage: str, system: str, prompt: str) -> Tried:
         """Return an answer that has text.
 
         Raises:
@@ -48,10 +60,10 @@ class Session:
             ConfigError: a replay has no answer to this.
         """
         messages = (Message(role="system", content=system), Message(role="user", content=prompt))
-        content = content_hash([stage.value, system, prompt])
+        content = content_hash([str(stage), system, prompt])
         occurrence = self._asked[content] = self._asked.get(content, -1) + 1
         request = Request(
-            stage=stage,
+            stage=str(stage),
             model=self._config.model,
             temperature=self._config.temperature,
             seed=int(content_hash([content, occurrence])[:7], 16),
@@ -84,5 +96,6 @@ class Session:
             self._recording.ask(request, max_tokens)
             tried = self._door(request, max_tokens)
             self._recording.answer(request, tried)
-        self._budget.charge(request.stage, request.messages, max_tokens, tried)
+        if line is None or not self._is_whole:
+            self._budget.charge(request.stage, request.messages, max_tokens, tried)
         return tried, line is not None

@@ -1,4 +1,4 @@
-"""What a service may cost, counted by stage, and refused before it is spent.
+"""What work with a model may cost, counted by stage, and refused before it is spent.
 
 Invariant: a request is made only if its largest possible cost fits into what is left. A prompt has
 at most as many tokens as bytes; an answer at most as many as the request allows. What an endpoint
@@ -7,8 +7,8 @@ says that it used is believed; where it says nothing, the largest possible cost 
 
 from __future__ import annotations
 
-from components.environment.author.config import ModelAuthorConfig
-from components.environment.author.records import Message, Stage, StageFigures, Tried
+from components.model.config import ModelConfig
+from components.model.records import Message, StageFigures, Tried
 
 _MESSAGE_TOKENS = 16
 """What a chat template may put around a message."""
@@ -21,11 +21,11 @@ class BudgetSpent(Exception):
 
 
 class Budget:
-    """Counts one service's costs. Lives as long as its author works."""
+    """Counts the costs of one piece of work (a service, the patches of a round) while it lasts."""
 
-    def __init__(self, config: ModelAuthorConfig) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         self._config = config
-        self.stages: dict[Stage, StageFigures] = {}
+        self.stages: dict[str, StageFigures] = {}
 
     @property
     def tokens(self) -> int:
@@ -64,7 +64,7 @@ class Budget:
         return allowed
 
     def charge(
-        self, stage: Stage, messages: tuple[Message, ...], max_tokens: int, tried: Tried
+        self, stage: str, messages: tuple[Message, ...], max_tokens: int, tried: Tried
     ) -> None:
         """Count one HTTP request."""
         prompt = _counted(tried.prompt_tokens, tried, _largest_prompt(messages))
@@ -77,11 +77,12 @@ class Budget:
             usd=self._price(prompt, answer),
         )
 
-    def add(self, stage: Stage, **amounts: float) -> None:
+    def add(self, stage: str, **amounts: float) -> None:
         """Add to a stage's figures."""
-        old = self.stages.get(stage, StageFigures())
-        new = {name: getattr(old, name) + amount for name, amount in amounts.items()}
-        self.stages[stage] = old.model_copy(update=new)
+        name = str(stage)
+        old = self.stages.get(name, StageFigures())
+        new = {key: getattr(old, key) + amount for key, amount in amounts.items()}
+        self.stages[name] = old.model_copy(update=new)
 
     def _price(self, prompt: int, answer: int) -> float:
         config = self._config

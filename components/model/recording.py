@@ -1,4 +1,4 @@
-"""Every exchange of an author on disk, so that a run replays from it with no endpoint.
+"""Every exchange with a model on disk, so that a run replays from it with no endpoint.
 
 Two JSON lines an HTTP request, one before it and one after, keyed by the content hash of what was
 asked. A run that was killed goes on where it stopped: what is recorded is not asked again, and what
@@ -13,14 +13,14 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from components.environment.author.records import (
+from components.errors import ConfigError
+from components.model.records import (
     AskedLine,
     Exchange,
     Request,
     Tried,
     TriedLine,
 )
-from components.errors import ConfigError
 from components.records.base import hash_record
 
 _LINE: TypeAdapter[AskedLine | TriedLine] = TypeAdapter(AskedLine | TriedLine)
@@ -30,15 +30,30 @@ _STOPPED = Tried(problem="the program was stopped while it waited", may_retry=Tr
 class Recording:
     """What has been asked and answered so far; appended to unless it is replayed."""
 
-    def __init__(self, path: Path | None, *, is_replay: bool = False) -> None:
-        """Args: path: JSONL file, made when missing; None keeps nothing. is_replay: only read.
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        key: str = "recording",
+        is_replay: bool = False,
+        mend: str = "name a file that was recorded, or one that does not exist yet",
+    ) -> None:
+        """Open a recording.
+
+        Args:
+            path: JSONL file, made when missing; None keeps nothing.
+            key: the configuration key that messages name.
+            is_replay: it is only read.
+            mend: what to do where the file holds something else.
 
         Raises:
             ConfigError: the file cannot be read, or holds something else.
         """
         self.is_replay = is_replay
-        self._path = path
+        self._path, self._key, self._mend = path, key, mend
         self._lines: dict[str, deque[Exchange]] = {}
+        self.exchanges: list[Exchange] = []
+        """All that the file held when it was opened, in order."""
         self.failed: list[Exchange] = []
         """Requests of an earlier, unfinished run that brought no text; they may have cost."""
         self._sort(self._read())
@@ -60,8 +75,8 @@ class Recording:
         """
         if self.is_replay:
             raise ConfigError(
-                f"environment.author.replay: {self._path} holds no answer to a request of stage "
-                f"{request.stage.value}; replay it with the configuration, specification and "
+                f"{self._key}: {self._path} holds no answer to a request of stage "
+                f"{request.stage}; replay it with the configuration, specification and "
                 "program that recorded it, or take the key out to ask the endpoint"
             )
 
@@ -77,10 +92,16 @@ class Recording:
     def _append(self, line: AskedLine | TriedLine) -> None:
         if self._path is None:
             return
-        with open(self._path, "ab") as file:
-            file.write(line.model_dump_json().encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(self._path, "ab") as file:
+                file.write(line.model_dump_json().encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise ConfigError(
+                f"{self._key}: {self._path} cannot be written ({error.strerror}); mend that, then "
+                "run the same command again"
+            ) from error
 
     def _sort(self, lines: list[AskedLine | TriedLine]) -> None:
         under_way: dict[str, AskedLine] = {}
@@ -97,6 +118,7 @@ class Recording:
 
     def _keep(self, asked: AskedLine, tried: Tried) -> None:
         exchange = Exchange(request=asked.request, max_tokens=asked.max_tokens, tried=tried)
+        self.exchanges.append(exchange)
         if self.is_replay or tried.text is not None:
             self._lines.setdefault(asked.key, deque()).append(exchange)
         else:
@@ -105,14 +127,15 @@ class Recording:
     def _read(self) -> list[AskedLine | TriedLine]:
         if self._path is None:
             return []
-        key = f"environment.author.{'replay' if self.is_replay else 'record'}"
         try:
             if not self.is_replay:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._path.touch()
             body = self._path.read_bytes()
         except OSError as error:
-            raise ConfigError(f"{key}: {self._path} cannot be used: {error.strerror}") from error
+            raise ConfigError(
+                f"{self._key}: {self._path} cannot be used: {error.strerror}"
+            ) from error
         whole, _, torn = body.rpartition(b"\n")
         if torn and not self.is_replay:
             os.truncate(self._path, len(body) - len(torn))
@@ -122,7 +145,6 @@ class Recording:
                 lines.append(_LINE.validate_json(text))
             except ValidationError as error:
                 raise ConfigError(
-                    f"{key}: line {number} of {self._path} is no exchange; name a file that an "
-                    "author recorded, or one that does not exist yet"
+                    f"{self._key}: line {number} of {self._path} is no exchange; {self._mend}"
                 ) from error
         return lines
