@@ -48,7 +48,7 @@ def check_structure(task: Task, graph: ToolGraph) -> Rejection | None:
     added = looked_up(task)
     walked = [name for name in names if name not in added]
     for before, name in pairwise(walked):
-        left, right = task.gold[before].service, task.gold[name].service
+        left, right = whole.gold[before].service, whole.gold[name].service
         if left == right and name not in in_groups:
             return _no(Reason.STRUCTURE, f"{name} calls {right} twice in a row")
     if length_of(task) <= len(task.world.services):
