@@ -101,7 +101,7 @@ def test_what_grew_is_a_table_of_its_steps(
 
     assert steps == [(it["subject"], len(it["admitted"])) for it in summary["grown"]["steps"]]
     assert steps
-    assert row["growth/diversity"] == summary["growth"]["diversity"] == 1
+    assert row["growth/breadth"] == summary["growth"]["breadth"] == 1
 
 
 def test_artifacts_are_the_files_of_the_round_where_they_lie(
