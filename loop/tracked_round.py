@@ -12,6 +12,7 @@ from loop.context import RoundContext
 from loop.data_file import write_data
 from loop.decided import Fate
 from loop.fault_score import FaultScore
+from loop.growth.records import GrowthRound
 from loop.repair import Repaired
 from loop.reporting import RoundReport
 from loop.rollouts import Rolled
@@ -43,7 +44,10 @@ def track(
         repaired: the system after the accepted patches, and every decision.
         after: the second pass.
     """
-    tables = tuple(_tables(system, before, after, blamed, repaired, report.score))
+    tables = (
+        *_tables(system, before, after, blamed, repaired, report.score),
+        _growth(report.summary.grown),
+    )
     _track(context, report, {"rollout": system, "reeval": repaired.system}, tables)
 
 
@@ -68,6 +72,25 @@ def _track(
     line = track_round(context.config, content, folder.path, parent)
     if line is not None and number:
         context.console.line(line)
+
+
+def _growth(record: GrowthRound) -> TrackedTable:
+    return TrackedTable(
+        name="growth",
+        columns=("rule", "subject", "why", "wanted", "drafted", "admitted", "rejected"),
+        rows=[
+            (
+                step.rule.value,
+                step.subject,
+                step.why,
+                step.wanted,
+                step.drafted,
+                len(step.admitted),
+                ", ".join(f"{reason} {count}" for reason, count in step.rejected.items()),
+            )
+            for step in record.steps
+        ],
+    )
 
 
 def _tables(

@@ -122,6 +122,8 @@ def _past_round(ledger: Ledger, number: int) -> PastRound:
             "train": summary.reeval.after.rollouts,
         }
     seconds = read_object(folder / "timing.json")
+    if summary.reeval is not None:
+        seconds.pop("services", None)  # those that came in later are not all there are
     if summary.reeval is not None and summary.tasks.drafted:
         seconds.pop("grow", None)  # it counts for rounds without new tasks alone
     return PastRound(

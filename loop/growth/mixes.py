@@ -17,6 +17,7 @@ from components.task.clauses import LEAST_LENGTH
 from components.task.gates import length_of
 from components.task.measures import grammar_of
 from components.task.provenance import observations_of
+from components.task.rules import ruled_of
 
 Tools = Mapping[tuple[str, str], ToolBlueprint]
 FEWEST = 4
@@ -24,8 +25,13 @@ FEWEST = 4
 _ANY_LENGTH = 2
 _LEAST_FREE = 4
 """Calls from which on a solution may end in a change or in a reading."""
-_OF_USERS = frozenset({"user", "correct", "change_mind"})
-"""What a conversation alone has: that is a mix of its own."""
+_OF_OTHERS = frozenset(
+    {"user", "correct", "change_mind", "implicit", "policy_compliant", "policy_adversarial"}
+)
+"""What is told apart by mixes of its own."""
+IMPLICIT, RULED = "implicit", "under a rule"
+CONVERSATION, WORDING, RULES = "conversation", "wording", "rules"
+"""Mixes whose kinds are asked for by settings, and not found among drafts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,14 @@ class Mix:
     """Shorter tasks are not looked at."""
     kinds: Callable[[Task, Tools], Iterable[str]]
     """Kinds that a task has, or of each of its calls."""
+
+    @property
+    def counted(self) -> str:
+        """Return what is counted in words: `calls in tasks of 4 calls or more`."""
+        if self.least_length <= _ANY_LENGTH:
+            return self.noun
+        of = "tasks" if self.noun == "tasks" else f"{self.noun} in tasks"
+        return f"{of} of {self.least_length} calls or more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +123,15 @@ def _functional(task: Task, tools: Tools) -> Iterable[str]:
 
 def _clauses(task: Task, _tools: Tools) -> Iterable[str]:
     """Return the kinds of clauses; a task without any is plain."""
-    return sorted(set(grammar_of(task)) - _OF_USERS) or ["plain"]
+    return sorted(set(grammar_of(task)) - _OF_OTHERS) or ["plain"]
+
+
+def _wording(task: Task, _tools: Tools) -> Iterable[str]:
+    return [IMPLICIT if task.edits else "explicit"]
+
+
+def _rules(task: Task, _tools: Tools) -> Iterable[str]:
+    return ["without a rule" if ruled_of(task) is None else RULED]
 
 
 def _pattern(task: Task, tools: Tools) -> Iterable[str]:
@@ -126,7 +148,9 @@ def _pattern(task: Task, tools: Tools) -> Iterable[str]:
 
 
 MIXES = (
-    Mix(name="conversation", noun="tasks", least_length=_ANY_LENGTH, kinds=_conversation),
+    Mix(name=CONVERSATION, noun="tasks", least_length=_ANY_LENGTH, kinds=_conversation),
+    Mix(name=WORDING, noun="tasks", least_length=_ANY_LENGTH, kinds=_wording),
+    Mix(name=RULES, noun="tasks", least_length=_LEAST_FREE, kinds=_rules),
     Mix(name="clauses", noun="tasks", least_length=LEAST_LENGTH, kinds=_clauses),
     Mix(name="ending", noun="tasks", least_length=_LEAST_FREE, kinds=_ending),
     Mix(name="calls", noun="calls", least_length=_LEAST_FREE, kinds=_functional),

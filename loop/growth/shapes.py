@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from components.records.task import Task
+from components.task.calibrate import MOST_LOOKUPS
 from components.task.config import TaskConfig
 from components.task.gates import length_of
 from loop.growth.records import Shape, ShapeFigures
@@ -62,12 +63,12 @@ def shape_of(task: Task) -> Shape:
 
 
 def start_of(settings: TaskConfig) -> Shape:
-    """Return the shape that settings ask for; the harder one where some requests are said bit by
-    bit.
+    """Return the hardest shape that settings ask for: with what implicit requests may have looked
+    up, and in a conversation where some are.
     """
     return Shape(
         k=settings.k,
-        walk_length=settings.walk_length,
+        walk_length=settings.walk_length + (MOST_LOOKUPS if settings.implicit else 0),
         distractors=settings.distractors,
         is_said_at_once=not settings.multi_turn,
     )

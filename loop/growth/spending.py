@@ -15,6 +15,7 @@ from components.records.system import System
 from components.records.task import Task
 from components.task.config import TaskConfig
 from components.task.measures import difficulty_of
+from components.task.rules import ruled_of
 from loop.composing import Drafting, draft_tasks, first_seed
 from loop.context import RoundContext, live_tasks
 from loop.growth.mixes import tools_of
@@ -73,11 +74,12 @@ def spend(
     system, steps = look.system, list[GrowthStep]()
     for rule, left in shares_of(wants, budget).items():
         asked = wants.get(rule, ())
-        planned = _in_turn([want.lacks for want in asked], left)
+        planned = _in_turn(asked, left)
         most = sum(count > 0 for count in planned) + _SPARE
         for number, want in enumerate(asked[:most]):
             # What an earlier want did not get is free for this one.
             count = min(want.lacks, left - sum(planned[number + 1 :]))
+            count -= count % _at_once(want)
             if count > 0:
                 system, step = _drafted(context, system, want, count, len(steps))
                 steps.append(step)
@@ -105,6 +107,7 @@ def in_the_way(look: Look, before: Before) -> tuple[Task, ...]:
     for task in sorted(tasks, key=place):
         own = [name for name in task.world.services if name in uses]
         is_free = task.task_id in before.solved and task.task_id not in before.pinned
+        is_free = is_free and ruled_of(task) is None  # a pair is not divided
         is_easy = hardness(shape_of(task)) <= max(mastered)
         if is_free and is_easy and all(uses[name] > least for name in own):
             found.append(task)
@@ -168,14 +171,20 @@ def _norm(system: System, start: TaskConfig) -> dict[str, int]:
     }
 
 
-def _in_turn(lacks: Sequence[int], share: int) -> list[int]:
-    """Return how many tasks each want gets when they take one each in turn."""
-    found = [0] * len(lacks)
-    for _ in range(max(lacks, default=0)):
-        for number, most in enumerate(lacks):
-            if sum(found) < share and found[number] < most:
-                found[number] += 1
+def _in_turn(wants: Sequence[Want], share: int) -> list[int]:
+    """Return how many tasks each want gets when they take what one draft gives, each in turn."""
+    found = [0] * len(wants)
+    for _ in range(max((want.lacks for want in wants), default=0)):
+        for number, want in enumerate(wants):
+            more = _at_once(want)
+            if sum(found) + more <= share and found[number] + more <= want.lacks:
+                found[number] += more
     return found
+
+
+def _at_once(want: Want) -> int:
+    """Return how many tasks a draft becomes."""
+    return 2 if want.in_pairs else 1
 
 
 def _drafted(

@@ -18,7 +18,18 @@ from components.task.compose import services_for_tasks
 from components.task.config import TaskConfig
 from loop.context import live_tasks
 from loop.growth.config import GrowConfig
-from loop.growth.mixes import FEWEST, Prevailing, Tools, prevailing, tools_of
+from loop.growth.mixes import (
+    CONVERSATION,
+    FEWEST,
+    IMPLICIT,
+    RULED,
+    RULES,
+    WORDING,
+    Prevailing,
+    Tools,
+    prevailing,
+    tools_of,
+)
 from loop.growth.records import Rule, ShapeFigures, shape_words
 from loop.growth.shapes import (
     Top,
@@ -50,6 +61,8 @@ class Want:
     """Tasks that it takes at most."""
     settings: TaskConfig
     """What drafts are composed by."""
+    in_pairs: bool = False
+    """Whether drafts become two tasks each."""
     refusal: Callable[[Task], str] = field(default=lambda _task: "")
     """Why a certified draft is not one of those wanted; empty: it is."""
 
@@ -178,16 +191,18 @@ def _other(look: Look) -> Iterator[Want]:
             lacks = min(lacks, enough - len(others))
         if lacks <= 0:
             continue
+        settings = _settings_of(look, item)
         yield Want(
             rule=Rule.DIVERSITY,
             subject=f"{item.mix.name}: other than {item.kind}",
             why=(
-                f"{item.count} of {item.total} {item.mix.noun} are {item.kind}: {item.share:.0%}, "
-                f"and {most:.0%} may be"
+                f"{item.count} of {item.total} {item.mix.counted} are {item.kind}: "
+                f"{item.share:.0%}, and {most:.0%} may be"
             ),
             figures={"count": item.count, "total": item.total},
             lacks=lacks,
-            settings=_settings_of(look, item),
+            settings=settings,
+            in_pairs=settings.policies == 1,
             refusal=_other_than(item, tools, most),
         )
 
@@ -204,6 +219,13 @@ def _settings_of(look: Look, item: Prevailing) -> TaskConfig:
     """Return settings of the shape that most of the judged tasks have, the easiest of several."""
     shapes = Counter(map(shape_of, item.judged))
     shape = min(shapes, key=lambda shape: (-shapes[shape], hardness(shape)))
-    if item.mix.name == "conversation":
-        shape = shape.model_copy(update={"is_said_at_once": not shape.is_said_at_once})
-    return settings_for(shape, look.start)
+    if item.mix.name == CONVERSATION:
+        is_at_once = not shape.is_said_at_once
+        return settings_for(shape.model_copy(update={"is_said_at_once": is_at_once}), look.start)
+    settings = settings_for(shape, look.start)
+    if item.mix.name == WORDING:
+        changes = {"implicit": 0.0 if item.kind == IMPLICIT else 1.0, "multi_turn": 0.0}
+        return settings.model_copy(update=changes)
+    if item.mix.name == RULES:
+        return settings.model_copy(update={"policies": 0.0 if item.kind == RULED else 1.0})
+    return settings

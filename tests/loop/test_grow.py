@@ -213,23 +213,26 @@ def test_another_policy_or_the_switch_makes_no_task_harder(override: str, runs: 
     assert found.system == found.start
 
 
-def test_where_all_requests_are_said_at_once_some_are_said_in_a_conversation(runs: Path) -> None:
+def test_where_requests_are_all_of_one_kind_others_are_composed(runs: Path) -> None:
     found = grown(runs, *OTHER, "grow.tasks=2")
 
-    ((subject, names),) = found.added(Rule.DIVERSITY).items()
-    assert subject == "conversation: other than said at once"
-    assert len(names) == 2
-    assert all(found.system.tasks[name].user is not None for name in names)
+    added = found.added(Rule.DIVERSITY)
+    (talk,), (vague,) = (
+        added[f"{mix}: other than {kind}"]
+        for mix, kind in (("conversation", "said at once"), ("wording", "explicit"))
+    )
+    assert found.system.tasks[talk].user is not None
+    assert found.system.tasks[vague].edits
 
 
 def test_a_kind_that_nothing_is_known_to_be_solved_of_is_tried_and_not_piled_up(
     runs: Path,
 ) -> None:
-    many = ("grow.tasks=9", "grow.max_tasks=20", "grow.most_share=0.2")
+    many = ("grow.tasks=12", "grow.max_tasks=20", "grow.most_share=0.2")
 
     found = grown(runs, *OTHER, *many, "policy.error_rates.skip_step=0.01")
 
-    assert [(step.wanted, len(step.admitted)) for step in found.record.steps] == [(4, 4)]
+    assert {step.wanted for step in found.record.steps} == {4}  # five times as many may be
 
 
 def test_solved_tasks_make_room_where_the_cap_demands_it(runs: Path) -> None:

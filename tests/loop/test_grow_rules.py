@@ -130,7 +130,8 @@ def test_what_tasks_have_no_room_for_is_not_missed_in_them(
     few = list(prevailing(tasks[3][:3], tools_of(system), 0.6))
 
     assert [(item.mix.name, item.kind, item.share) for item in short] == [
-        ("conversation", "said at once", 1.0)
+        ("conversation", "said at once", 1.0),
+        ("wording", "explicit", 1.0),
     ]
     assert few == []
 

@@ -89,6 +89,21 @@ def test_tables_hold_a_row_for_each_task_verdict_patch_and_fault(
         assert row[f"tables/{name}/nrows"] == rows[name]
 
 
+def test_what_grew_is_a_table_of_its_steps(
+    tracked_run: TrackedRun, logged: list[LoggedRun]
+) -> None:
+    folder = tracked_run.folder(2)
+    summary = read(folder / "summary.json")
+    (row,) = logged[2].history
+
+    (path,) = folder.glob(f"wandb/offline-run-*/files/{row['tables/growth/path']}")
+    steps = [(line[1], line[5]) for line in read(path)["data"]]
+
+    assert steps == [(it["subject"], len(it["admitted"])) for it in summary["grown"]["steps"]]
+    assert steps
+    assert row["growth/breadth"] == summary["growth"]["breadth"] == 1
+
+
 def test_artifacts_are_the_files_of_the_round_where_they_lie(
     tracked_run: TrackedRun, logged: list[LoggedRun]
 ) -> None:
