@@ -291,7 +291,7 @@ def measure(per_component: int, num_tasks: int, seed: int) -> dict[str, Any]:
             tally["refused unread"] += ended is not Ended.ACCEPTED and "hold," not in problem
             if after is not None:
                 tally["kept"] += 1
-                print(f"  KEPT {sort}: {json.dumps(steps)[:600]}")
+                print(f"  KEPT {sort}: {json.dumps(steps)[:3000]}")
     return {
         "counts": dict(counts),
         "wrong": {sort: dict(tally) for sort, tally in sorted(by_sort.items())},
