@@ -22,9 +22,10 @@ from typing import Any
 
 from attribution.broken import broken_boundary
 from attribution.evidence import evidence
-from attribution.interventions.gold import replay_gold
-from attribution.interventions.promises import check_step, promised_reactions
+from attribution.interventions.calls import broken_calls
+from attribution.interventions.doubts import doubted_sentences
 from attribution.interventions.reading import misread_turns, misshown_answers
+from attribution.interventions.recorded import Standing, doubted_record, trusted
 from attribution.interventions.runs import (
     Arm,
     Run,
@@ -37,7 +38,7 @@ from attribution.interventions.runs import (
     turns_before_difference,
     what_was_read,
 )
-from attribution.interventions.steps import run_steps
+from attribution.interventions.siblings import Sibling, nearest_sibling
 from attribution.records import (
     Attribution,
     Blame,
@@ -89,7 +90,10 @@ class _How(Enum):
 
 
 def attribute_trajectory(
-    system: System, trajectory: Trajectory, scored: ScoredTrajectory
+    system: System,
+    trajectory: Trajectory,
+    scored: ScoredTrajectory,
+    passed: Sequence[Trajectory] = (),
 ) -> Attribution:
     """Return the verdict on one rollout with its evidence.
 
@@ -97,15 +101,22 @@ def attribute_trajectory(
         system: the system that the rollout ran on.
         trajectory: the rollout.
         scored: its result under the system's own rubric.
+        passed: siblings on the same system that were scored as successes; a verdict on the policy
+            is surer where one of them went the same way up to the turn that lost.
     """
     try:
         with boundary(VerifierError, f"attribute {trajectory.rollout_id}"):
-            return _attributed(system, trajectory, scored)
+            return _attributed(system, trajectory, scored, passed)
     except BoundaryError as error:  # one rollout that cannot be judged must not end a round
         return _undecided(trajectory, (), f"a judgement that does not break: {error}")
 
 
-def _attributed(system: System, trajectory: Trajectory, scored: ScoredTrajectory) -> Attribution:
+def _attributed(
+    system: System,
+    trajectory: Trajectory,
+    scored: ScoredTrajectory,
+    passed: Sequence[Trajectory],
+) -> Attribution:
     if trajectory.failure is not None:
         return broken_boundary(system, trajectory)
     if trajectory.task_id not in system.tasks or (
@@ -113,7 +124,7 @@ def _attributed(system: System, trajectory: Trajectory, scored: ScoredTrajectory
     ):
         return _undecided(trajectory, (), "the task has no certificate to hold anything against")
     try:
-        case = _open_case(system, trajectory, scored)
+        case = _open_case(system, trajectory, scored, passed)
     except SynthesisError as error:
         return _undecided(trajectory, (), f"its world can be built: {error}")
     if scored.status is ScoreStatus.UNSCORED:
@@ -121,14 +132,19 @@ def _attributed(system: System, trajectory: Trajectory, scored: ScoredTrajectory
     return case.audited() if scored.passed else case.failed()
 
 
-def _open_case(system: System, trajectory: Trajectory, scored: ScoredTrajectory) -> _Case:
+def _open_case(
+    system: System,
+    trajectory: Trajectory,
+    scored: ScoredTrajectory,
+    passed: Sequence[Trajectory],
+) -> _Case:
     arm = arm_of(system, trajectory.task_id)
     repaired = repair_for_task(system, trajectory.task_id)
     known = {suspect.place for suspect in repaired.suspects}
     extra = tuple(
         item
         for item in (
-            *_broken_calls(arm, trajectory),
+            *broken_calls(arm, trajectory),
             *misread_turns(arm, trajectory),
             *misshown_answers(arm, trajectory),
         )
@@ -143,30 +159,11 @@ def _open_case(system: System, trajectory: Trajectory, scored: ScoredTrajectory)
         trajectory=trajectory,
         scored=scored,
         texts=texts_of(trajectory),
-    )
-
-
-def _broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
-    calls = [
-        item.call
-        for turn in trajectory.turns
-        for item in turn.observations
-        if item.call is not None
-    ]
-    promised = promised_reactions(arm.world, arm.system.reference.contract)
-    _final, steps = run_steps(arm.world, arm.world.initial, calls)
-    return tuple(
-        item
-        for index, step in enumerate(steps)
-        for item in check_step(
-            arm.world,
-            promised,
-            step,
-            task_id=trajectory.task_id,
-            rollout_id=trajectory.rollout_id,
-            call_index=index,
-            earlier=calls[:index],
-        )
+        passed=tuple(passed),
+        doubts=(
+            *doubted_record(system, trajectory.task_id),
+            *doubted_sentences(system, trajectory.task_id),
+        ),
     )
 
 
@@ -182,6 +179,10 @@ class _Case:
     trajectory: Trajectory
     scored: ScoredTrajectory
     texts: tuple[str, ...]
+    passed: tuple[Trajectory, ...]
+    """Siblings that were scored as successes."""
+    doubts: tuple[Evidence, ...]
+    """References that others contradict; they speak against nobody."""
 
     def failed(self) -> Attribution:
         """Decide a failure."""
@@ -222,7 +223,7 @@ class _Case:
             return self._blame(culprits, len(self.texts), how=_How.UNSCORED)
         return _undecided(
             self.trajectory,
-            self._facts(self.repaired.suspects),
+            (*self._facts(self.repaired.suspects), *self.doubts),
             "a rubric that decides every criterion",
         )
 
@@ -230,10 +231,13 @@ class _Case:
         unrepaired = [item for item in self.repaired.suspects if item.change is None]
         if unrepaired and not self._wins(self.arm, 0):
             return self._blame(unrepaired, 0, confidence=WEAK, how=_How.BEYOND_REPAIR)
+        sibling = self._sibling()
+        if sibling is not None and not self.repaired.suspects:
+            return self._otherwise_than(sibling)
         fact = self._fact(
             Party.TASK, f"task/{self.arm.task.task_id}#", 0, "the oracle fails from the start"
         )
-        facts = (*self._facts(self.repaired.suspects), fact)
+        facts = (*self._facts(self.repaired.suspects), fact, *self.doubts)
         return _undecided(
             self.trajectory,
             facts,
@@ -352,20 +356,43 @@ class _Case:
     def _replayed(self, arm: Arm) -> Run:
         return replay(arm, self.texts, self.trajectory.seed)
 
+    def _sibling(self) -> Sibling | None:
+        return nearest_sibling(self.clean, self.trajectory, self.passed)
+
     def _policy(self, lost: int) -> Attribution:
         turn = max(lost - 1, 0)
-        place = f"turn/{turn}"
-        fact = self._fact(
+        sibling = self._sibling()
+        is_near = sibling is not None and sibling.shared >= turn
+        if sibling is not None and is_near and sibling.shared > turn:
+            return self._otherwise_than(sibling)  # no run without slips passes there, and it did
+        words = f"before turn {turn} a run without slips still passes, after it none does"
+        fact = self._fact(Party.POLICY, f"turn/{turn}", turn, words)
+        facts = [fact] if sibling is None or not is_near else [fact, self._alike(sibling)]
+        confidence = SURE if is_near or not self.repaired.suspects else LIKELY
+        return self._policy_at(turn, confidence, facts)
+
+    def _otherwise_than(self, sibling: Sibling) -> Attribution:
+        """Blame the first turn in which the policy did otherwise than a sibling that passed."""
+        turn = min(sibling.shared, max(len(self.texts) - 1, 0))
+        return self._policy_at(turn, LIKELY, [self._alike(sibling)])
+
+    def _alike(self, sibling: Sibling) -> Evidence:
+        words = f"{sibling.rollout_id} did the same in the first {sibling.shared} turns, and passed"
+        return evidence(
+            EvidenceKind.SIBLING,
             Party.POLICY,
-            place,
-            turn,
-            f"before turn {turn} a run without slips still passes, after it none does",
+            f"turn/{sibling.shared}",
+            words,
+            task_id=self.trajectory.task_id,
+            rollout_id=self.trajectory.rollout_id,
+            sibling=sibling.rollout_id,
+            shared=sibling.shared,
         )
-        confidence = SURE if not self.repaired.suspects else LIKELY
-        blame = Blame(party=Party.POLICY, place=place, confidence=confidence)
-        return self._verdict(
-            Decision.BLAMED, (blame,), (*self._facts(self.repaired.suspects), fact)
-        )
+
+    def _policy_at(self, turn: int, confidence: float, facts: Sequence[Evidence]) -> Attribution:
+        blame = Blame(party=Party.POLICY, place=f"turn/{turn}", confidence=confidence)
+        known = self._facts(self.repaired.suspects)
+        return self._verdict(Decision.BLAMED, (blame,), (*known, *facts))
 
     def _blame(
         self,
@@ -376,7 +403,7 @@ class _Case:
         how: _How = _How.ALONE,
     ) -> Attribution:
         sure = confidence or (SURE if len(culprits) == 1 else LIKELY)
-        if self._is_disputed(culprits[0]):
+        if self._is_alone(culprits[0]):
             sure = min(sure, WEAK)
         blamed = tuple(
             Blame(party=item.party, place=item.place, confidence=sure if index == 0 else WEAK)
@@ -411,19 +438,13 @@ class _Case:
             is_false_pass=not should_pass,
         )
 
-    def _is_disputed(self, suspect: Suspect) -> bool:
-        """Whether two references disagree: documentation accuses a certified call that answers as
-        it was recorded. A sentence may be false, or the fault older than the task.
-        """
-        accused = [
-            item
-            for item in suspect.evidence
-            if item.kind is EvidenceKind.SPEC and item.rollout_id is None
-        ]
-        if not accused:
-            return False
-        certificate = self.arm.system.reference.certificates[self.arm.task.task_id]
-        return replay_gold(self.arm.world, certificate).differs_at is None
+    def _is_alone(self, suspect: Suspect) -> bool:
+        """Whether one reference accuses, and there is no record that could agree with it."""
+        kinds = {item.kind for item in suspect.evidence if item.rollout_id is None}
+        standing = trusted(self.arm.system, self.arm.task.task_id).standing
+        return standing is not Standing.RECORDED and bool(
+            kinds & {EvidenceKind.SPEC, EvidenceKind.RUBRIC}
+        )
 
     def _facts(self, suspects: Sequence[Suspect]) -> tuple[Evidence, ...]:
         return tuple(item for suspect in suspects for item in suspect.evidence)
@@ -448,6 +469,7 @@ class _Case:
         *,
         is_false_pass: bool = False,
     ) -> Attribution:
+        facts = (*facts, *self.doubts)
         verdict = Verdict(
             rollout_id=self.trajectory.rollout_id,
             task_id=self.trajectory.task_id,

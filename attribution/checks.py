@@ -12,6 +12,7 @@ from attribution.facts import reviewed
 from attribution.interventions.budgets import oracle_meets_norm, plain_limits
 from attribution.interventions.gold import replay_gold, same_outcome
 from attribution.interventions.reading import broken_rendering
+from attribution.interventions.recorded import trusted
 from attribution.interventions.rescoring import (
     broken_criteria,
     broken_settings,
@@ -67,7 +68,7 @@ def _compared(
 def _tried(count: Callable[[System, Sequence[str]], Count], system: System, task_id: str) -> Count:
     try:
         with boundary(SynthesisError, "replay"):
-            return count(system, (task_id,))
+            return count(trusted(system, task_id).system, (task_id,))
     except SelvageError as error:
         return 0, 1, f"{task_id}: {error}"
 
@@ -205,8 +206,12 @@ def task_places(system: System, task_id: str) -> set[str]:
 
 def _evaluator_places(system: System, task_id: str) -> set[str]:
     """Where rubric and settings are not what the certified run and the samples make of them."""
+    known = trusted(system, task_id)
+    system = known.system
     arm, certificate = arm_of(system, task_id), system.reference.certificates[task_id]
     facts = list(broken_settings(system.evaluator.settings))
+    if not known.is_whole:
+        return {fact.place for fact in facts}
     if reference_rubric(arm.task, certificate, arm.world) is None:
         return {fact.place for fact in facts} | {f"rubric/{task_id}"}
     facts += broken_criteria(system, arm.task, arm.world)

@@ -33,6 +33,7 @@ REFERENCED: tuple[tuple[str, str], ...] = (
     ("task/*", "/answer_schema/**"),
     ("task/*", "/clauses/**"),
     ("task/*", "/user/**"),
+    ("task/*", "/policy_rules/**"),
     ("retired", "/**"),
     ("harness", "/system_prompt"),
     ("harness", "/user_prompt"),

@@ -57,10 +57,16 @@ class EvidenceKind(StrEnum):
     """A run without slips, limited to what the harness shows."""
     CONTINUATION = "continuation"
     """A recorded prefix, continued without slips under the references."""
+    REFERENCE = "reference"
+    """A reference that others contradict: a sentence, a promise or a record that is doubtful."""
+    SIBLING = "sibling"
+    """A rollout of the same task that went the same way, and passed."""
     BOUNDARY = "boundary"
     """A boundary that broke during the rollout."""
     TRACE = "trace"
     """Read off a trace that was made elsewhere; nothing was replayed."""
+    PLAYED = "played"
+    """A trace that was made elsewhere, played again in its benchmark with one thing otherwise."""
 
 
 class Evidence(Record):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from attribution.change import Change, applicable, bind
 from attribution.facts import reviewed, still_holds
+from attribution.interventions.recorded import trusted
 from attribution.kept import kept
 from attribution.meter import Intervention, metered
 from attribution.patchers.candidates import candidate_changes
@@ -143,7 +144,8 @@ def fitting_changes(
     earlier = [item for name in tasks for item in reviewed(system, name, party)]
     before, unbuilt = len(earlier), _unbuilt(earlier)
     found: list[Change] = []
-    candidates = applicable(system, candidate_changes(system, party, place, facts))
+    known = _with_records(system, tasks)
+    candidates = applicable(system, candidate_changes(known, party, place, facts))
     for number, (change, after) in enumerate(candidates):
         if number >= _MAX_CANDIDATES or len(found) >= most:
             break
@@ -155,6 +157,16 @@ def fitting_changes(
         except SelvageError:
             continue
     return found
+
+
+def _with_records(system: System, tasks: Sequence[str]) -> System:
+    """Return the system with a record of gold for each task that has none of worth."""
+    for name in tasks:
+        try:
+            system = trusted(system, name).system
+        except SelvageError:
+            continue
+    return system
 
 
 @metered(Intervention.CANDIDATE)

@@ -8,18 +8,16 @@ rollout of a group asks again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from attribution.evidence import evidence, place_of
 from attribution.interventions.budgets import plain_limits, tight_limits
 from attribution.interventions.derivation import broken_task
-from attribution.interventions.gold import GoldReplay, differing_rows, gold_evidence, replay_gold
-from attribution.interventions.promises import (
-    broken_reactions,
-    broken_rows,
-    check_step,
-    promised_reactions,
-)
+from attribution.interventions.doubts import believed, documented
+from attribution.interventions.gold import differing_rows, gold_evidence, replay_gold
+from attribution.interventions.promises import broken_reactions, broken_rows
 from attribution.interventions.reading import broken_rendering
+from attribution.interventions.recorded import Standing, trusted
 from attribution.interventions.rescoring import broken_criteria, broken_settings
 from attribution.interventions.runs import Arm, arm_of, oracle_run
 from attribution.kept import kept
@@ -39,7 +37,8 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
     Later references are void while earlier ones are in doubt: recorded answers are held against a
     tool only when its documentation is silent and the rows are the certified ones; the rubric is
     compiled again only from a task that fits its certificate; the norm of the harness is asked
-    last.
+    last. A sentence that a recorded run contradicts, and a record that the rubric and the world
+    both contradict, speak against nothing.
 
     Args:
         system: the system under review.
@@ -54,15 +53,19 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
         arm = arm_of(system, task_id)
     except SynthesisError as error:
         return (_unbuildable(system, task, str(error)),)
-    found = list(review_environment(arm))
+    known = trusted(system, task_id)
+    system = known.system
+    arm = replace(arm, system=system)
+    found = list(review_environment(arm, known.standing))
     depth = _ORDER.index(until)
     certificate, settings = system.reference.certificates[task_id], system.evaluator.settings
     base = (arm.world, task, certificate)
-    if depth >= _ORDER.index(Party.TASK):
+    if depth >= _ORDER.index(Party.TASK) and known.is_whole:
         found += kept("derivation", base, lambda: broken_task(system, task, arm.world))
     if depth >= _ORDER.index(Party.EVALUATOR):
         found += kept("settings", (settings,), lambda: broken_settings(settings))
-        if not any(item.party is Party.TASK for item in found):
+        is_void = known.standing is not Standing.RECORDED and bool(found)
+        if known.is_whole and not is_void and not any(item.party is Party.TASK for item in found):
             judge = system.evaluator.rubrics.get(task_id)
             found += kept(
                 "rubric", (*base, judge), lambda: broken_criteria(system, task, arm.world)
@@ -75,17 +78,25 @@ def review_task(system: System, task_id: str, until: Party = Party.HARNESS) -> t
     return tuple(found)
 
 
-def review_environment(arm: Arm) -> tuple[Evidence, ...]:
-    """Return what speaks against the environment, and against the task's own rows."""
+def review_environment(arm: Arm, standing: Standing) -> tuple[Evidence, ...]:
+    """Return what speaks against the environment, and against the task's own rows.
+
+    Args:
+        arm: the task in the system as it is, with a record that can be used.
+        standing: what the task's own record is worth.
+    """
     system, task = arm.system, arm.task
-    rows = differing_rows(system, task, arm.world) or _promised_rows(arm)
-    replay, spec = _replayed(arm)
+    is_recorded = standing is Standing.RECORDED
+    rows = (differing_rows(system, task, arm.world) if is_recorded else ()) or _promised_rows(arm)
+    replay = replay_gold(arm.world, system.reference.certificates[task.task_id])
+    spec = documented(arm, replay, is_recorded).against
     rules = (system.environment.reactions, system.reference.contract)
     reactions = [
         item
         for item in kept("reactions", rules, lambda: broken_reactions(system))
         if _is_active(system, task, str(item.data["reaction"]))
     ]
+    reactions = list(believed(system, task.task_id, reactions))
     answers: tuple[Evidence, ...] = ()
     is_whole = set(arm.world.services) == _certified_services(arm)
     if replay.differs_at is not None and is_whole and not (rows or spec or reactions):
@@ -98,28 +109,6 @@ def _certified_services(arm: Arm) -> set[str]:
     certificate = arm.system.reference.certificates[arm.task.task_id]
     known = {key.partition("/")[0] for key in certificate.seed_rows}
     return known or set(arm.world.services)
-
-
-def _replayed(arm: Arm) -> tuple[GoldReplay, tuple[Evidence, ...]]:
-    """Play the certified calls again, and hold each against its documentation and the promised
-    reactions.
-    """
-    task, reference = arm.task, arm.system.reference
-    certificate = reference.certificates[task.task_id]
-    replay = replay_gold(arm.world, certificate)
-
-    def checked() -> tuple[Evidence, ...]:
-        promised = promised_reactions(arm.world, reference.contract)
-        return tuple(
-            item
-            for index, step in enumerate(replay.steps)
-            for item in check_step(
-                arm.world, promised, step, task_id=task.task_id, call_index=index
-            )
-        )
-
-    inputs = (arm.world, certificate, reference.contract)
-    return replay, kept(f"documented:{task.task_id}", inputs, checked)
 
 
 def _promised_rows(arm: Arm) -> tuple[Evidence, ...]:

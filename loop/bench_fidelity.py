@@ -23,9 +23,10 @@ from components.environment.fidelity.records import (
 from components.environment.fidelity.run import measure
 from components.errors import ConfigError
 from components.records.base import to_json
-from loop.config import BenchConfig, Scale
+from loop.config import Scale
 from loop.console import Console
 from loop.plain_page import Page
+from loop.verb_configs import BenchConfig
 
 _ROUNDS: dict[Scale, int] = {"smoke": 1, "small": 2, "full": 6}
 """Generated sequences for each way to make a row."""

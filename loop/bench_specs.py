@@ -23,11 +23,11 @@ from components.environment.sources.read import read_sources
 from components.errors import ConfigError
 from components.records.blueprint import Operation
 from loop.compute.pool import open_pool
-from loop.config import BenchConfig
 from loop.console import Console
 from loop.synthesis.cache import open_compilations
 from loop.synthesis.compiled import CompiledSpec
 from loop.synthesis.run import synthesize
+from loop.verb_configs import BenchConfig
 
 _NO_DATE = "1970-01-01"
 """Cards are not kept here."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attribution.attribute import attribute_trajectory
+from attribution.interventions.siblings import nearest_siblings
 from attribution.meter import Cost, added, measuring
 from attribution.modes import failure_modes
 from attribution.records import Attribution, FailureMode
@@ -36,6 +37,8 @@ class Case(Record):
 
     trajectory: Trajectory
     scored: ScoredTrajectory
+    passed: tuple[Trajectory, ...] = ()
+    """Siblings that passed and went the same way longest; none for a success."""
 
 
 class Judgement(Record):
@@ -50,7 +53,7 @@ class Judgement(Record):
 async def _open(scene: Scene) -> AsyncIterator[Callable[[Case], Work]]:
     async def judge(case: Case) -> dict[str, Any]:
         with measuring() as meter:
-            found = attribute_trajectory(scene.system, case.trajectory, case.scored)
+            found = attribute_trajectory(scene.system, case.trajectory, case.scored, case.passed)
         return to_json(Judgement(attribution=found, cost=meter.cost()))
 
     yield judge
@@ -67,6 +70,19 @@ class Blamed:
     modes: tuple[FailureMode, ...]
 
 
+def case_of(rolled: Rolled, key: str) -> Case:
+    """Return a rollout with what is looked at beside it."""
+    trajectory, scored = rolled.trajectories[key], rolled.scored[key]
+    if scored.passed is not False:
+        return Case(trajectory=trajectory, scored=scored)
+    passed = [
+        rolled.trajectories[name]
+        for name, other in sorted(rolled.scored.items())
+        if other.passed and rolled.trajectories[name].task_id == trajectory.task_id
+    ]
+    return Case(trajectory=trajectory, scored=scored, passed=nearest_siblings(trajectory, passed))
+
+
 def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
     """Attribute the rollouts that are to be looked at, and group the verdicts."""
     chosen = [key for key, scored in rolled.scored.items() if _is_chosen(context, scored)]
@@ -76,10 +92,7 @@ def attribute(context: RoundContext, system: System, rolled: Rolled) -> Blamed:
         done = units.done(STAGE)
         missing = [key for key in chosen if key not in done]
         context.console.progress(STAGE, len(chosen) - len(missing), len(chosen))
-        cases = (
-            (key, Case(trajectory=rolled.trajectories[key], scored=rolled.scored[key]))
-            for key in missing
-        )
+        cases = ((key, case_of(rolled, key)) for key in missing)
         start = len(chosen) - len(missing) + 1
         with closing(context.pool.as_done(ATTRIBUTE, Scene(system=system), cases)) as verdicts:
             costs = []

@@ -24,8 +24,8 @@ from loop.policy.scripted import ScriptedPolicy
 class Acting:
     """Who acts, while it is open."""
 
-    policy_of: Callable[[Task, int], Policy]
-    """Gives the policy of one rollout, from its task and seed."""
+    policy_of: Callable[[Task | None, int], Policy]
+    """Gives the policy of one rollout, from its task (None: somebody else's) and seed."""
     play: Callable[[Sequence[Rollout]], Awaitable[Played]]
     """Plays rollouts of these policies to their end."""
 
@@ -65,9 +65,12 @@ async def open_policy(config: PolicyConfig) -> AsyncIterator[Acting]:
     match config:
         case ScriptedPolicyConfig():
             rates = config.error_rates
-            yield Acting(
-                policy_of=lambda task, seed: ScriptedPolicy(task, rates, seed), play=_in_turn
-            )
+
+            def scripted(task: Task | None, seed: int) -> Policy:
+                assert task is not None  # configurations without tasks of ours refuse this policy
+                return ScriptedPolicy(task, rates, seed)
+
+            yield Acting(policy_of=scripted, play=_in_turn)
         case OpenAIPolicyConfig():
             shared = OpenAIPolicy(config)
             try:

@@ -20,7 +20,7 @@ from components.records.frozen import FrozenDict
 from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
-from components.task.compose import ComposedTask, compose_task
+from components.task.compose import ComposedPair, ComposedTask, compose_task
 from components.task.config import TaskConfig
 from components.task.duplicates import NearDuplicates
 from loop.compute.jobs import Job, Work
@@ -35,6 +35,10 @@ DUPLICATE = "duplicate"
 """A task that says nearly what another one says, of the same calls."""
 HELD_OUT = "held_out"
 """A task that a policy is measured on; a round that trains is not spent on it."""
+TORN = "torn"
+"""A pair of which a policy would be trained on one half and measured on the other."""
+NO_ROOM = "no_room_for_a_pair"
+"""A pair where one task was wanted."""
 
 
 class Ground(Record):
@@ -74,6 +78,8 @@ class Composed:
     """Reason -> drafts."""
     missing: int = 0
     """Tasks that no draft was left for."""
+    added: tuple[str, ...] = ()
+    """Ids of the new tasks, in the order of their drafts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +97,10 @@ class Drafting:
     console: Console
     spares_held_out: bool = False
     """Tasks that a policy is measured on are passed over."""
+    prefix: str = ""
+    """What the keys of recorded drafts begin with, where a stage drafts for several ends."""
+    refusal: Callable[[Task], str] = lambda _task: ""
+    """Why a certified draft is not wanted all the same; empty: it is."""
 
 
 def compose_tasks(context: RoundContext, stage: str, system: System, missing: int) -> Composed:
@@ -129,6 +139,9 @@ def first_seed(seed: int) -> int:
 def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
     """Draft until `missing` further tasks are certified, or no drafts are left.
 
+    A pair is never divided. Where one task is missing, pairs are passed over until a draft is none;
+    only where all drafts become pairs (`task.policies=1`) there may be one task more.
+
     Args:
         drafting: settings, and who makes drafts.
         system: services and the tasks that are there already.
@@ -140,7 +153,7 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
         system=system.model_copy(update={"tasks": FrozenDict()}), settings=drafting.settings
     )
     base, most = drafting.base, missing * drafting.settings.max_drafts_per_task
-    keys = {f"{number:06d}": Draft(seed=base + number) for number in range(most)}
+    keys = {f"{drafting.prefix}{number:06d}": Draft(seed=base + number) for number in range(most)}
     added: list[ComposedTask] = []
     near = NearDuplicates(system.tasks.values())
     rejected: Counter[str] = Counter()
@@ -158,19 +171,32 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
             drafted += 1
             if isinstance(draft, RejectedDraft):
                 rejected[draft.reason] += 1
-            elif draft.task.task_id in system.tasks or near.is_one(draft.task):
+                continue
+            made = tasks_of(draft)
+            is_drawn = len(made) > 1 or drafting.spares_held_out
+            held_out = {_is_held_out(system, item) for item in made if is_drawn}
+            if len(added) + len(made) > missing and drafting.settings.policies < 1:
+                rejected[NO_ROOM] += 1
+            elif any(item.task.task_id in system.tasks for item in made) or near.is_one(
+                made[0].task
+            ):
                 rejected[DUPLICATE] += 1
-            elif drafting.spares_held_out and _is_held_out(system, draft):
+            elif len(held_out) > 1:
+                rejected[TORN] += 1
+            elif drafting.spares_held_out and True in held_out:
                 rejected[HELD_OUT] += 1
+            elif refusal := drafting.refusal(made[0].task):
+                rejected[refusal] += 1
             else:
-                near.add(draft.task)
-                added.append(draft)
+                near.add(made[0].task)
+                added += made
                 drafting.console.progress(stage, len(added), missing)
     return Composed(
         with_tasks(system, added),
         drafted,
         dict(sorted(rejected.items())),
-        missing=missing - len(added),
+        missing=max(0, missing - len(added)),
+        added=tuple(item.task.task_id for item in added),
     )
 
 
@@ -229,9 +255,21 @@ def with_tasks(system: System, added: list[ComposedTask]) -> System:
     )
 
 
-def _as_json(draft: ComposedTask | RejectedDraft) -> dict[str, Any]:
+def tasks_of(draft: ComposedTask | ComposedPair) -> tuple[ComposedTask, ...]:
+    """Return the tasks that a draft became: one, or both halves of a pair."""
+    if isinstance(draft, ComposedPair):
+        return (draft.compliant, draft.adversarial)
+    return (draft,)
+
+
+def _as_json(draft: ComposedTask | ComposedPair | RejectedDraft) -> dict[str, Any]:
     if isinstance(draft, RejectedDraft):
         return {"rejected": to_json(draft)}
+    if isinstance(draft, ComposedPair):
+        return {
+            "compliant": _as_json(draft.compliant),
+            "adversarial": _as_json(draft.adversarial),
+        }
     return {
         "task": to_json(draft.task),
         "rubric": to_json(draft.rubric),
@@ -239,9 +277,18 @@ def _as_json(draft: ComposedTask | RejectedDraft) -> dict[str, Any]:
     }
 
 
-def _from_json(body: dict[str, Any]) -> ComposedTask | RejectedDraft:
+def _from_json(body: dict[str, Any]) -> ComposedTask | ComposedPair | RejectedDraft:
     if "rejected" in body:
         return RejectedDraft.model_validate(body["rejected"])
+    if "compliant" in body:
+        return ComposedPair(
+            compliant=_task_from_json(body["compliant"]),
+            adversarial=_task_from_json(body["adversarial"]),
+        )
+    return _task_from_json(body)
+
+
+def _task_from_json(body: dict[str, Any]) -> ComposedTask:
     return ComposedTask(
         task=Task.model_validate(body["task"]),
         rubric=Rubric.model_validate(body["rubric"]),

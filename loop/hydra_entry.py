@@ -31,12 +31,12 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from pydantic import ValidationError
 
-import loop.config
 from components.errors import ConfigError, UserError
 from components.records.config import Config
 from loop.config_errors import explain
 from loop.config_keys import Key, keys_of, verb_help
 from loop.hydra_errors import explain_composition, refuse_unreadable_choice
+from loop.verb_configs import MODELS
 from loop.verbs import Verb
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -69,7 +69,7 @@ def run_verb(
     Raises:
         UserError: the command line or the configuration is wrong, or the command said so.
     """
-    model: type[Config] = getattr(loop.config, verb.config)
+    model: type[Config] = MODELS[verb.config]
     defaults = default_values(verb, model)
     if words:
         arguments = [_list_override(verb.words_key, words), *arguments]

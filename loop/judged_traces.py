@@ -12,18 +12,21 @@ from typing import Any
 
 from attribution.foreign.drafts import draft_task
 from attribution.foreign.judge import judge_trace, scored_of
-from attribution.foreign.read import read_traces
+from attribution.foreign.read import carried_tasks, read_traces
 from attribution.foreign.records import ForeignTrace, Outcome
+from attribution.foreign.replay_judge import judge_with_tasks
 from attribution.modes import failure_modes
-from attribution.records import Attribution, Decision, FailureMode, Party
+from attribution.records import Attribution, Decision, EvidenceKind, FailureMode, Party
 from components.errors import ConfigError
 from components.records.base import to_json
 from components.records.frozen import content_hash
-from loop.config import AttributeConfig
+from components.task.foreign.gates import pooled
 from loop.console import Console
 from loop.ledger_files import pretty_json, why_unwritable, write_file
 from loop.plain_page import Page
 from loop.show.rollout import DECISIONS, evidence_row
+from loop.tasks.foreign import open_foreign
+from loop.verb_configs import AttributeConfig
 
 VERDICTS = "verdicts.json"
 TASKS = "tasks"
@@ -41,6 +44,8 @@ class Judged:
     attributions: tuple[Attribution, ...]
     modes: tuple[FailureMode, ...]
     """Places of components, those first that the most failures name."""
+    num_played: int
+    """How many were played again in their benchmark, with what came of it as evidence."""
 
     @property
     def failures(self) -> list[tuple[ForeignTrace, Attribution]]:
@@ -56,18 +61,35 @@ def judge_file(config: AttributeConfig, console: Console) -> Judged:
         ConfigError: the file, or a line of it, cannot be read as such traces.
     """
     assert config.traces is not None
-    traces = read_traces(Path(config.traces), config.format)
-    found = []
-    for number, trace in enumerate(traces, start=1):
-        found.append(judge_trace(trace))
-        console.progress("attribute", number, len(traces))
+    path = Path(config.traces)
+    traces = read_traces(path, config.format)
+    if config.tasks is None:
+        found = []
+        for number, trace in enumerate(traces, start=1):
+            found.append(judge_trace(trace))
+            console.progress("attribute", number, len(traces))
+    else:
+        with open_foreign(config.tasks, config.path, config.python) as foreign:
+            carried = carried_tasks(path, config.format)
+            if carried and config.tasks.startswith("tau2:"):
+                foreign.use(carried)
+            pool = pooled([foreign.task(name) for name in foreign.names])
+            pairs = judge_with_tasks(
+                foreign, traces, pool, lambda done, of: console.progress("attribute", done, of)
+            )
+        traces, found = tuple(trace for trace, _ in pairs), [item for _, item in pairs]
     modes = failure_modes(found, [scored_of(trace) for trace in traces])
     lengths = {trace.trace_id: (len(trace.messages), trace.trace_id) for trace in traces}
     shortest = tuple(
         mode.model_copy(update={"example": min(mode.rollouts, key=lengths.__getitem__, default="")})
         for mode in modes
     )
-    return Judged(traces=traces, attributions=tuple(found), modes=shortest)
+    return Judged(
+        traces=traces,
+        attributions=tuple(found),
+        modes=shortest,
+        num_played=sum(any(fact.kind is EvidenceKind.PLAYED for fact in i.evidence) for i in found),
+    )
 
 
 def check_result_folder(out: str | None) -> None:
@@ -122,7 +144,10 @@ def judged_page(source: str, judged: Judged) -> Page:
     outcomes = Counter(trace.outcome for trace in judged.traces)
     told = ", ".join(f"{outcomes[kind]} {kind.value}" for kind in Outcome)
     page.heading(f"{len(judged.traces)} traces of {source}: {told}")
-    page.line("nothing can be replayed: each verdict rests on what the trace itself shows")
+    if judged.num_played:
+        page.line(f"{judged.num_played} verdicts rest on calls played again in the benchmark")
+    else:
+        page.line("nothing was replayed: each verdict rests on what the trace itself shows")
     by_id = {item.verdict.rollout_id: item for item in judged.attributions}
     for number, mode in enumerate(judged.modes[:_SHOWN], start=1):
         _show_mode(page, number, mode, by_id, judged.attributions)

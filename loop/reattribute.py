@@ -16,7 +16,7 @@ from attribution.modes import failure_modes
 from attribution.records import Attribution, Evidence, FailureMode
 from components.errors import ConfigError
 from components.records.trajectory import ScoredTrajectory, Trajectory
-from loop.blame import ATTRIBUTE, STAGE, Case, Judgement, Scene, with_shortest_example
+from loop.blame import ATTRIBUTE, STAGE, Judgement, Scene, case_of, with_shortest_example
 from loop.compute.pool import Pool
 from loop.rollouts import Rolled
 from loop.show.seen import Seen
@@ -79,10 +79,7 @@ def attribute_again(
     for key in chosen:
         if key not in rolled.scored:
             raise ConfigError(f"rollout '{key}' has no score in {seen.where}; choose another")
-    cases = (
-        (key, Case(trajectory=rolled.trajectories[key], scored=rolled.scored[key]))
-        for key in chosen
-    )
+    cases = ((key, case_of(rolled, key)) for key in chosen)
     found: dict[str, Attribution] = {}
     tell(0, len(chosen))
     with closing(pool.as_done(ATTRIBUTE, Scene(system=seen.before), cases)) as verdicts:

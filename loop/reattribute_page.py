@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from attribution.records import Decision, FailureMode, Party
+from attribution.records import Decision, EvidenceKind, FailureMode, Party
 from components.records.base import to_json
 from loop.plain_page import Page
 from loop.reattribute import Again, Recorded
@@ -26,6 +26,7 @@ def again_page(seen: Seen, again: Again) -> Page:
         page.line(f"{mode.party.value} {mode.place}: recorded, and NOT found again")
     for number, mode in enumerate(again.modes, start=1):
         _show_mode(page, again, number, mode)
+    _show_doubts(page, again)
     _show_others(page, again)
     return page
 
@@ -50,6 +51,21 @@ def _show_mode(page: Page, again: Again, number: int, mode: FailureMode) -> None
     page.table([evidence_row(item) for item in own], 4)
     if len(facts) > len(own):
         page.line(f"and {len(facts) - len(own)} facts of other places: show rollout=ID has all", 4)
+
+
+def _show_doubts(page: Page, again: Again) -> None:
+    """Add the references that others contradict: they blame nobody, and only a person can tell
+    which side is wrong.
+    """
+    said = {
+        item.place: item.statement
+        for _key, found in sorted(again.attributions.items())
+        for item in found.evidence
+        if item.kind is EvidenceKind.REFERENCE
+    }
+    if said:
+        page.heading("References in doubt")
+        page.table([(place, statement) for place, statement in sorted(said.items())])
 
 
 def _show_others(page: Page, again: Again) -> None:

@@ -15,21 +15,23 @@ from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import RejectedDraft, Task
 from components.records.trajectory import StopReason
-from components.task.compose import ComposedTask
+from components.task.compose import ComposedPair, ComposedTask
 from components.task.reasons import Reason
 
 _LIMITS = Limits(max_turns=200, max_user_turns=100, max_context_chars=10_000_000)
 
 
-def rehearsed(system: System, draft: ComposedTask | RejectedDraft) -> ComposedTask | RejectedDraft:
+def rehearsed(
+    system: System, draft: ComposedTask | ComposedPair | RejectedDraft
+) -> ComposedTask | ComposedPair | RejectedDraft:
     """Return the draft as it is, or refused where gold does not pass in a conversation.
 
     Args:
         system: services and evaluator settings; it need not have the task.
         draft: what composing made.
     """
-    if isinstance(draft, RejectedDraft):
-        return draft
+    if not isinstance(draft, ComposedTask):
+        return draft  # the requests of a pair are said at once
     problem = rehearsal_problem(system, draft.task, draft.rubric)
     if not problem:
         return draft

@@ -22,12 +22,12 @@ from components.artifacts import component_versions
 from components.errors import BoundaryError, ConfigError
 from components.records.patch import Component
 from components.records.trajectory import ScoredTrajectory, Trajectory, Turn
-from loop.config import ReplayConfig
 from loop.ledger import Ledger
 from loop.plain_page import Page
 from loop.report.changes import value_text
 from loop.show.rollout import outcome_of, rollout_of
 from loop.show.seen import Seen
+from loop.verb_configs import ReplayConfig
 from loop.versions import Version, find_version
 
 

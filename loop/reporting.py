@@ -26,7 +26,9 @@ from loop.fault_score import (
     read_planted,
     score_faults,
 )
-from loop.grow import reviewed_in
+from loop.grow import growth_in, reviewed_in
+from loop.growth.counts import growth_counts
+from loop.growth.records import GrowthRound
 from loop.guard_records import rolled_back, taken_back
 from loop.guarding import Guarded
 from loop.ledger_files import write_file
@@ -90,6 +92,7 @@ def report_seed(context: RoundContext, seed: SeedRound) -> RoundReport:
             certified=len(system.tasks),
             rejected=FrozenDict(seed.tasks["rejected"]),
         ),
+        growth=growth_counts(system, GrowthRound()),
         rollouts=RolloutCounts(total=0, passed=0, failed=0, unscored=0),
         verdicts=VerdictCounts(attributed=0),
         faults=FaultCounts(
@@ -150,6 +153,8 @@ def report_round(
             rejected=FrozenDict(grown["rejected"]),
             retired=len(guarded.system.retired),
         ),
+        growth=growth_counts(system, growth_in(grown)),
+        grown=growth_in(grown),
         rollouts=RolloutCounts(
             total=len(outcomes),
             passed=outcomes.count(True),

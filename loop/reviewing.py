@@ -13,7 +13,6 @@ from components.errors import ConfigError, LedgerError, SynthesisError
 from components.records.frozen import content_hash
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
-from loop.config import ReviewConfig
 from loop.decided import Decided, decisions_of
 from loop.guard_records import live_entries
 from loop.ledger import Ledger, RoundFolder, load_system
@@ -28,6 +27,7 @@ from loop.reviews import (
     waiting_patches,
     with_accepted,
 )
+from loop.verb_configs import ReviewConfig
 
 _SHOWN = 3
 """Patches that one line lists."""

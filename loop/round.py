@@ -1,7 +1,7 @@
 """One round of the loop, in order, on one page.
 
     system  <- the ledger's version after the round before
-    grow       new tasks where there are too few; gates admit
+    grow       services named since; tasks where there are too few, and by rule; gates admit
     rollout    G trajectories a task, scored criterion by criterion
     attribute  every failure and the audited successes -> evidence -> verdict
     repair     failure modes -> candidate patches -> kept or rolled back by replay
@@ -26,6 +26,7 @@ from loop.config import RunConfig
 from loop.console import Console
 from loop.context import RoundContext, live_tasks
 from loop.grow import grow, warn_of_keys_without_effect
+from loop.growth.services import take_in
 from loop.guarding import guard
 from loop.ledger import Ledger, RoundFolder, load_system
 from loop.repair import repair
@@ -96,7 +97,7 @@ def _run_round(
         if not was_finished:
             context = with_trained_policy(RoundContext(number, config, folder, console, pool))
             warn_of_keys_without_effect(context)
-            start = load_system(folder.store, folder.system_version())
+            start = take_in(context, load_system(folder.store, folder.system_version()))
             system = grow(context, start)
             before = roll_out(context, "rollout", system)
             blamed = attribute(context, system, before)

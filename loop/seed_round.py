@@ -19,6 +19,7 @@ from components.records.harness import HarnessSettings
 from components.records.patch import Patch
 from components.records.rubric import EvaluatorSettings
 from components.records.system import Evaluator, System
+from components.task.calibrate import MOST_LOOKUPS
 from loop.composing import compose_tasks
 from loop.config import RunConfig, sizes_of
 from loop.context import RoundContext
@@ -89,7 +90,7 @@ def seed_harness(config: RunConfig) -> HarnessSettings:
     """Return the harness that a system starts with: the default, with the configured overrides."""
     seed = default_harness()
     chosen = config.harness
-    calls = config.task.walk_length + 1
+    calls = config.task.walk_length + 1 + (MOST_LOOKUPS if config.task.implicit else 0)
     # A request has at most as many parts as gold has calls, with what puts them right.
     messages = calls if config.task.multi_turn else 0
     limits = {"max_turns": chosen.max_turns or TURNS_PER_STEP * (calls + messages)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,9 +27,12 @@ from components.errors import ConfigError, SpecError, ToolError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.code import CodeService
 from components.records.frozen import FrozenDict, thaw
+from components.records.policy import PolicyRule
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
+from components.task.compose import WORLD_NOW
 from components.task.config import TaskConfig
+from components.task.generated_rules import generated_rules
 from loop.compute.config import LocalComputeConfig
 from loop.compute.pool import open_pool
 from loop.config import RunConfig
@@ -85,6 +88,23 @@ class Services:
     arguments."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """Services that came through their gates, by name."""
+
+    specs: FrozenDict[str, ServiceSpec]
+    blueprints: FrozenDict[str, Blueprint]
+    seeds: FrozenDict[str, SeedData]
+    code: FrozenDict[str, CodeService]
+    """Those that are code."""
+    compiled: list[str]
+    """Those that no catalog has."""
+    rules: FrozenDict[str, PolicyRule]
+    """Policy rules of those, by name."""
+    gate_tests: int
+    """Gate tests that were run."""
+
+
 def check_settings(config: RunConfig) -> None:
     """Refuse what can be seen to be wrong before anything is started or written.
 
@@ -94,7 +114,7 @@ def check_settings(config: RunConfig) -> None:
         PolicyError: the policy could not be opened.
     """
     names = config.environment.services
-    specs = {name: _builtin(name).spec for name in names}
+    specs = {name: builtin_candidate(name).spec for name in names}
     twice = next((name for name in specs if names.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(f"environment.services names '{twice}' twice; write it once")
@@ -121,9 +141,69 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
         SpecError: the `mcpServers` file cannot be read.
     """
     refused: dict[str, str] = {}
-    candidates = [_builtin(name) for name in config.environment.services]
+    candidates = [builtin_candidate(name) for name in config.environment.services]
     recorded: dict[str, Any] = {}
-    candidates += _compiled(config, console, refused, recorded)
+    candidates += compiled_candidates(config, console, refused, recorded)
+    admitted = admit_candidates(config, console, candidates, refused)
+    specs, compiled, code = dict(admitted.specs), admitted.compiled, admitted.code
+    settings = config.environment
+    asked = (settings.sources, settings.mcp_config, settings.recordings)
+    named = [name for name, given in zip(_SOURCE_KEYS, asked, strict=True) if given]
+    if named and not compiled:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in sorted(refused.items()))
+        raise ConfigError(
+            f"{named[0]}: none of its servers could be used ({reasons}); mend the file or drop the "
+            "key"
+        )
+    if code:
+        console.line(
+            f"{', '.join(code)}: code; what its tools answer is in no blueprint, so no task turns "
+            "on it and it will only be in the way (task.distractors)"
+        )
+    declared = [name for name in compiled if name not in code]
+    if declared and config.task.k < 3:
+        console.line(
+            f"task.k={config.task.k} leaves room for services that react to each other alone: "
+            f"{', '.join(declared)} will only be in the way; set task.k=3 to use it in tasks"
+        )
+    if not specs:
+        raise ConfigError(
+            "no service was admitted; name some in environment.services or environment.mcp_config"
+        )
+    _check_partners(config, specs, compiled)
+    _check_tasks_fit(config, specs, code)
+    environment = Environment(
+        blueprints=admitted.blueprints,
+        seeds=admitted.seeds,
+        reactions=load_reactions(),
+        code=admitted.code,
+    )
+    contract = load_contract()
+    rules = FrozenDict({**contract.rules, **admitted.rules})
+    reference = Reference(
+        specs=FrozenDict(specs), contract=contract.model_copy(update={"rules": rules})
+    )
+    return Services(
+        environment=environment,
+        reference=reference,
+        compiled=tuple(sorted(compiled)),
+        refused=refused,
+        gate_tests=admitted.gate_tests,
+        recorded=recorded,
+    )
+
+
+def admit_candidates(
+    config: ServiceKeys, console: Console, candidates: Sequence[Candidate], refused: dict[str, str]
+) -> Admitted:
+    """Put services through their gates, and say which stay out.
+
+    Args:
+        config: says whether what works and is in doubt takes part.
+        console: is told of each that stays out.
+        candidates: services before their gates.
+        refused: service or server -> why it is not there; gets more.
+    """
     specs: dict[str, ServiceSpec] = {}
     blueprints: dict[str, Blueprint] = {}
     seeds: dict[str, SeedData] = {}
@@ -154,46 +234,19 @@ def build_services(config: ServiceKeys, console: Console) -> Services:
             f"{', '.join(doubted)}: the tools work, and the whole is in doubt; "
             "environment.admit=working lets them take part"
         )
-    settings = config.environment
-    asked = (settings.sources, settings.mcp_config, settings.recordings)
-    named = [name for name, given in zip(_SOURCE_KEYS, asked, strict=True) if given]
-    if named and not compiled:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in sorted(refused.items()))
-        raise ConfigError(
-            f"{named[0]}: none of its servers could be used ({reasons}); mend the file or drop the "
-            "key"
-        )
-    if code:
-        console.line(
-            f"{', '.join(code)}: code; what its tools answer is in no blueprint, so no task turns "
-            "on it and it will only be in the way (task.distractors)"
-        )
-    declared = [name for name in compiled if name not in code]
-    if declared and config.task.k < 3:
-        console.line(
-            f"task.k={config.task.k} leaves room for services that react to each other alone: "
-            f"{', '.join(declared)} will only be in the way; set task.k=3 to use it in tasks"
-        )
-    if not specs:
-        raise ConfigError(
-            "no service was admitted; name some in environment.services or environment.mcp_config"
-        )
-    _check_partners(config, specs, compiled)
-    _check_tasks_fit(config, specs, code)
-    environment = Environment(
+    made = [
+        generated_rules(blueprints[name], seeds[name], specs[name].title, WORLD_NOW)
+        for name in compiled
+        if name not in code
+    ]
+    return Admitted(
+        specs=FrozenDict(specs),
         blueprints=FrozenDict(blueprints),
         seeds=FrozenDict(seeds),
-        reactions=load_reactions(),
         code=FrozenDict(code),
-    )
-    reference = Reference(specs=FrozenDict(specs), contract=load_contract())
-    return Services(
-        environment=environment,
-        reference=reference,
-        compiled=tuple(sorted(compiled)),
-        refused=refused,
+        compiled=compiled,
+        rules=FrozenDict({key: rule for some in made for key, rule in some.items()}),
         gate_tests=tests,
-        recorded=recorded,
     )
 
 
@@ -254,7 +307,12 @@ def _check_partners(
         )
 
 
-def _builtin(name: str) -> Candidate:
+def builtin_candidate(name: str) -> Candidate:
+    """Return a service of the catalog.
+
+    Raises:
+        ConfigError: there is none of this name; the message has the nearest.
+    """
     known = builtin_services()
     if name not in known:
         near = nearest(name, list(known)) or known[0]
@@ -291,9 +349,22 @@ def listed_servers(
     return asyncio.run(read)
 
 
-def _compiled(
-    config: ServiceKeys, console: Console, refused: dict[str, str], recorded: dict[str, Any]
+def compiled_candidates(
+    config: ServiceKeys,
+    console: Console,
+    refused: dict[str, str],
+    recorded: dict[str, Any],
+    there: Collection[str] = (),
 ) -> list[Candidate]:
+    """Read every source and return its services, compiled or written by a model.
+
+    Args:
+        config: names the sources.
+        console: is told what comes of each.
+        refused: server -> why it gives no service; gets more.
+        recorded: allowed tool -> what the real server answered; gets more.
+        there: services that a system has already: they are passed over.
+    """
     settings = config.environment
     if not sources_of(settings) and not settings.recordings:
         return []
@@ -307,6 +378,8 @@ def _compiled(
     for server in listed:
         if server.spec is None:
             refused[server.name] = server.error.removeprefix(f"{server.name}: ")
+        elif server.spec.service in there:
+            continue
         elif server.spec.service in taken:
             refused[server.name] = (
                 f"there is a service '{server.spec.service}' already; rename the server"

@@ -15,6 +15,7 @@ from attribution.meter import Cost
 from components.model.records import StageFigures
 from components.records.base import Record
 from components.records.frozen import FrozenDict
+from loop.growth.records import GrowthRound
 from loop.policy.effort import Effort
 
 
@@ -50,6 +51,29 @@ class TaskCounts(Record):
     rejected: FrozenDict[str, int]
     """Reason -> drafts that did not become tasks."""
     retired: int = 0
+
+
+class GrowthCounts(Record):
+    """What the rules of growth added before the round played, and what its live tasks are like."""
+
+    complexity: int = 0
+    """Tasks that are one step harder than what the policy has solved."""
+    breadth: int = 0
+    """Tasks about services that hardly any task needed."""
+    diversity: int = 0
+    """Tasks of other kinds than those that prevailed."""
+    made_room: int = 0
+    """Solved tasks that were retired for them."""
+    services: int = 0
+    """Services that came in since the round before."""
+    k: float = 0.0
+    """Services that a live task needs, on average over the tasks that the round plays."""
+    walk_length: float = 0.0
+    """Calls of a live task's solution, on average."""
+    distractors: float = 0.0
+    """Services in the way of a live task, on average."""
+    difficulty: float = 0.0
+    """Sum of the difficulties (1 to 5) of a live task's calls, on average."""
 
 
 class RolloutCounts(Record):
@@ -204,6 +228,9 @@ class RoundSummary(Record):
     services: ServiceCounts
     tools: ToolCounts
     tasks: TaskCounts
+    growth: GrowthCounts = GrowthCounts()
+    grown: GrowthRound = GrowthRound()
+    """What grew, step by step, with the figures that asked for it."""
     rollouts: RolloutCounts
     verdicts: VerdictCounts
     faults: FaultCounts

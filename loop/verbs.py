@@ -20,7 +20,7 @@ class Verb:
     summary: str
     """One line of `--help`."""
     config: str = "RunConfig"
-    """Name of its configuration's model in `loop.config`."""
+    """Name of its configuration's model in `loop.verb_configs`."""
     subject_key: str = ""
     """Key that the word after the verb sets (`bench world`: `benchmark`); empty: no such word."""
     subjects: tuple[str, ...] = ()
@@ -48,6 +48,11 @@ VERBS = (
         name="certify",
         summary="run every certificate of a task set again, or audit somebody else's benchmark",
         config="CertifyConfig",
+    ),
+    Verb(
+        name="rollout",
+        summary="let a policy play somebody else's tasks, and keep what it did for attribute",
+        config="RolloutVerbConfig",
     ),
     Verb(
         name="bench",
@@ -127,6 +132,10 @@ EXAMPLES = (
     ),
     ("python -m loop accept run=mine patch=p_3f9a2c", "take a patch that waits"),
     ("python -m loop attribute traces=chats.jsonl", "the same of traces made elsewhere"),
+    (
+        "python -m loop rollout tasks=tau2:retail count=8 out=played.jsonl",
+        "a policy on somebody else's tasks",
+    ),
     ("python -m loop doctor", "is everything there that a round needs?"),
     ("python -m loop synthesize environment.mcp_config=mcp.json", "services of your MCP servers"),
     ("python -m loop compose task.count=100 out=tasks", "a set of certified tasks"),

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from attribution.faults import task_answer, task_demands, task_gold, task_values, task_world
+from attribution.faults import (
+    task_answer,
+    task_demands,
+    task_gold,
+    task_rules,
+    task_values,
+    task_world,
+)
 from attribution.faults.kinds import FaultKind
 
 KINDS: tuple[FaultKind, ...] = (
@@ -11,4 +18,5 @@ KINDS: tuple[FaultKind, ...] = (
     *task_gold.KINDS,
     *task_answer.KINDS,
     *task_world.KINDS,
+    *task_rules.KINDS,
 )

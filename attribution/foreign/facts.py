@@ -16,7 +16,7 @@ from attribution.foreign.records import ForeignCall, ForeignTrace, Speaker
 from attribution.records import Evidence, EvidenceKind, Party
 from components.records.frozen import canonical_json, thaw
 
-LIKELY, WEAK = 0.75, 0.5
+STRONG, LIKELY, WEAK = 0.9, 0.75, 0.5
 USER_SIMULATOR = "user_simulator#"
 """Place of what a simulated user did wrong; the harness owns its engine."""
 
@@ -93,6 +93,7 @@ def fact(
     confidence: float,
     traced: Traced | None = None,
     is_mended: bool = False,
+    kind: EvidenceKind = EvidenceKind.TRACE,
     **data: Any,
 ) -> Fact:
     """Return one fact of a trace.
@@ -107,6 +108,7 @@ def fact(
         confidence: how sure the party is to blame where nothing else speaks.
         traced: the call that it is of, where it is of one.
         is_mended: whether it was made good later.
+        kind: how it was found.
         data: what else a reader needs to see it again, as JSON values.
     """
     more: dict[str, Any] = {"mended": True} if is_mended else {}
@@ -116,7 +118,7 @@ def fact(
         else {"tool": traced.call.name, "arguments": traced.call.arguments or traced.call.written}
     )
     made = evidence(
-        EvidenceKind.TRACE,
+        kind,
         party,
         place,
         statement,

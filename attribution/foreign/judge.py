@@ -1,9 +1,11 @@
-"""The verdict on a trace: what its own text permits, and no more.
+"""The verdict on a trace: what its own text permits, and what playing it again has shown.
 
-Nothing can be replayed, so nothing is surer than *likely*. In order: what broke around the agent is
-not judged; a success is cleared, with what speaks against its parts kept as evidence; of a failure
-the facts that were never made good count, the earliest first. Where the outcome is not said, or
-no fact is left, the verdict is *undecided* and says what would decide.
+Where nothing can be replayed, nothing is surer than *likely*. In order: what broke around the agent
+is not judged; a success is cleared, with what speaks against its parts kept as evidence; of a
+failure the facts that were never made good count, the earliest first. Where the trace was played in
+its benchmark, what the task needs otherwise counts, and how the episode ended; what the text alone
+shows is kept as evidence. Where the outcome is not said, or no fact is left, the verdict is
+*undecided* and says what would decide.
 """
 
 from __future__ import annotations
@@ -18,12 +20,20 @@ from attribution.foreign.facts import WEAK, Fact, Traced, fact, num_turns, trace
 from attribution.foreign.records import ForeignTrace, Outcome, Speaker
 from attribution.foreign.words import words
 from attribution.records import Attribution, Blame, Decision, Party, Verdict
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, thaw
 from components.records.trajectory import ScoredTrajectory, ScoreStatus
 
 
-def judge_trace(trace: ForeignTrace) -> Attribution:
-    """Return the verdict on one trace with its evidence."""
+def judge_trace(
+    trace: ForeignTrace, replayed: Sequence[Fact] = (), wanted: str = ""
+) -> Attribution:
+    """Return the verdict on one trace with its evidence.
+
+    Args:
+        trace: the trace.
+        replayed: what playing it again has shown; empty: nothing, or it was not played.
+        wanted: what would have to be known for a replay to decide; empty: not said.
+    """
     calls = traced_calls(trace)
     broken = trace.broken or _filtered(trace)
     if broken:
@@ -45,6 +55,7 @@ def judge_trace(trace: ForeignTrace) -> Attribution:
         *answer_facts(trace, calls),
         *end_facts(trace),
         *user_facts(trace),
+        *replayed,
     )
     ordered = tuple(sorted(facts, key=lambda item: (item.turn, item.evidence.evidence_id)))
     if trace.outcome is Outcome.PASSED:
@@ -52,9 +63,13 @@ def judge_trace(trace: ForeignTrace) -> Attribution:
     if trace.outcome is Outcome.UNKNOWN:
         wanted = "whether it failed: an outcome (passed, failed) or a reward"
         return _verdict(trace, Decision.UNDECIDED, ordered, would_decide=wanted)
-    left = [item for item in ordered if not item.is_mended]
+    shown = [item for item in replayed if item.evidence.against]
+    if shown:
+        return _verdict(trace, Decision.BLAMED, ordered, blamed=_shown(trace, shown))
+    left = [item for item in ordered if not item.is_mended and item.evidence.against]
     if not left:
-        return _verdict(trace, Decision.UNDECIDED, ordered, would_decide=_wanted(trace, calls))
+        wanted = wanted or _wanted(trace, calls)
+        return _verdict(trace, Decision.UNDECIDED, ordered, would_decide=wanted)
     return _verdict(trace, Decision.BLAMED, ordered, blamed=_blamed(left))
 
 
@@ -102,6 +117,24 @@ def _blamed(left: Sequence[Fact]) -> tuple[Blame, ...]:
         sorted(places.items(), key=lambda pair: -pair[1]) if most == 1.0 else list(places.items())
     )
     return tuple(Blame(party=party, place=place, confidence=sure) for (party, place), sure in order)
+
+
+def _shown(trace: ForeignTrace, shown: Sequence[Fact]) -> tuple[Blame, ...]:
+    """Return whom a replay speaks against, the surest first, of equals the earliest.
+
+    What is missing from an episode that an error ended is the error's doing.
+    """
+    ends = [item for item in end_facts(trace) if not item.is_mended]
+    if ends:
+        lacking = ("put_in", "said")
+        shown = [item for item in shown if thaw(item.evidence.data).get("check") not in lacking]
+    places: dict[tuple[Party, str], float] = {}
+    for item in sorted((*shown, *ends), key=lambda item: (-item.confidence, item.turn)):
+        key = (item.evidence.party, item.evidence.place)
+        places.setdefault(key, item.confidence)
+    return tuple(
+        Blame(party=party, place=place, confidence=sure) for (party, place), sure in places.items()
+    )
 
 
 def _wanted(trace: ForeignTrace, calls: Sequence[Traced]) -> str:

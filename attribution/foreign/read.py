@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from attribution.foreign.openai import read_openai
 from attribution.foreign.otel import read_otel
 from attribution.foreign.reading import MAX_TRACES, refuse_large, unreadable
 from attribution.foreign.records import ForeignTrace
-from attribution.foreign.tau2 import read_tau2
+from attribution.foreign.tau2 import read_tau2, read_tau2_tasks
 from components.errors import ConfigError
 
 Format = Literal["openai", "otel", "tau2"]
@@ -52,6 +52,19 @@ def read_traces(path: Path, written_in: Format | None) -> tuple[ForeignTrace, ..
     if not found:
         raise ConfigError(f"traces: {path} holds no trace in the form of {chosen}; set format=")
     return tuple(found)
+
+
+def carried_tasks(path: Path, written_in: Format | None) -> list[dict[str, Any]]:
+    """Return the tasks that a file of traces carries, as their benchmark writes them.
+
+    Args:
+        path: the file.
+        written_in: its format; None: what it looks like.
+
+    Raises:
+        ConfigError: it cannot be read, or is of no known format.
+    """
+    return read_tau2_tasks(path) if (written_in or guess_format(path)) == "tau2" else []
 
 
 def guess_format(path: Path) -> Format:

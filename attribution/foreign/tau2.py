@@ -45,16 +45,7 @@ def read_tau2(path: Path) -> Iterator[ForeignTrace]:
     Raises:
         ConfigError: it is no such document; says where and why.
     """
-    refuse_large(path)
-    whole = Place(path, "line 1")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
-    assert len(text) <= MAX_FILE_BYTES
-    body = parse(text, whole)
-    if not isinstance(body, dict) or "simulations" not in body:
-        whole.refuse("has no simulations", "name a results file of tau2, or set format=")
+    whole, body = _document(path)
     tasks = {
         str(task.get("id")): task for task in objects(body.get("tasks"), "tasks", whole, MAX_TRACES)
     }
@@ -80,6 +71,30 @@ def read_tau2(path: Path) -> Iterator[ForeignTrace]:
             unmet=_unmet(reward if isinstance(reward, dict) else {}),
             scenario=json.dumps(tasks.get(task_id, {}).get("user_scenario"), ensure_ascii=False),
         )
+
+
+def read_tau2_tasks(path: Path) -> list[dict[str, Any]]:
+    """Return the tasks that a results file carries, as they are written there.
+
+    Raises:
+        ConfigError: it is no such document; says where and why.
+    """
+    whole, body = _document(path)
+    return objects(body.get("tasks"), "tasks", whole, MAX_TRACES)
+
+
+def _document(path: Path) -> tuple[Place, dict[str, Any]]:
+    refuse_large(path)
+    whole = Place(path, "line 1")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
+    assert len(text) <= MAX_FILE_BYTES
+    body = parse(text, whole)
+    if not isinstance(body, dict) or "simulations" not in body:
+        whole.refuse("has no simulations", "name a results file of tau2, or set format=")
+    return whole, body
 
 
 def _unmet(reward: Mapping[str, Any]) -> tuple[str, ...]:

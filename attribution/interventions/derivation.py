@@ -26,6 +26,7 @@ from components.records.task import Certificate, FromInstruction, GoldStep, Prov
 from components.task.gold import rows_named
 from components.task.moments import moment_at, moment_on
 from components.task.provenance import ProvenanceError, derive_value
+from components.task.rules import certified_rules
 
 _MISSING = object()
 
@@ -42,6 +43,25 @@ def broken_task(system: System, task: Task, world: World) -> tuple[Evidence, ...
         *_demands(task, world),
         *broken_clauses(task, certificate),
         *broken_script(task, certificate),
+        *_rules(system, task, certificate),
+    )
+
+
+def _rules(system: System, task: Task, certificate: Certificate) -> Iterator[Evidence]:
+    """Yield that a task tells other rules than those of the world contract, in its world."""
+    blueprints = system.environment.blueprints
+    told = certified_rules(system.reference.contract, blueprints, task, certificate)
+    if task.policy_rules == told:
+        return
+    missing = [rule for rule in told if rule not in task.policy_rules]
+    added = [rule for rule in task.policy_rules if rule not in told]
+    what = f"does not tell {missing[0]!r}" if missing else f"tells {added[0]!r}" if added else ""
+    yield _against(
+        EvidenceKind.CONTRACT,
+        task,
+        ("policy_rules",),
+        f"the task {what}, other than the world contract" if what else "its rules are in disorder",
+        certified=list(told),
     )
 
 

@@ -17,16 +17,11 @@ from attribution.meter import Intervention, metered
 from attribution.records import Evidence, EvidenceKind, Party
 from attribution.spec_check import Violation, check_call
 from components.environment.engine import execute
-from components.environment.expressions import (
-    ExpressionError,
-    Scope,
-    compile_expression,
-    tables_named,
-)
 from components.environment.identity import Same
-from components.environment.reactions import CompiledReaction, WorldTables
+from components.environment.invariants import broken_invariants
+from components.environment.reactions import CompiledReaction
 from components.environment.service import CompiledService
-from components.environment.world import World, active_reactions, world_vocabulary
+from components.environment.world import World, active_reactions
 from components.records.base import to_json
 from components.records.calls import CallRecord, RowChange
 from components.records.frozen import thaw
@@ -223,44 +218,25 @@ def broken_rows(
         task_id: the task, for the evidence.
         only: rows to look at, as `service/table/id`; None: all.
     """
-    vocabulary = world_vocabulary(world.services).with_names("item")
-    tables, found = WorldTables(world.initial), []
-    for name, invariant in sorted(contract.invariants.items()):
-        read = {table.partition(".")[0] for table in tables_named(thaw(invariant.holds))}
-        if not {invariant.service, *read} <= set(world.services):
-            continue
-        holds = compile_expression(invariant.holds, vocabulary)
-        table = world.initial.table(invariant.service, invariant.table)
-        scope = Scope({}, tables, world.initial.now)
-        for row_id in table.ids:
-            if only is not None and f"{invariant.service}/{invariant.table}/{row_id}" not in only:
-                continue
-            scope.names["item"] = table.rows[row_id].values
-            try:
-                is_kept = bool(holds(scope))
-            except ExpressionError:
-                is_kept = False
-            if is_kept:
-                continue
-            artifact = (
-                f"seed/{invariant.service}" if party is Party.ENVIRONMENT else f"task/{task_id}"
+    found = []
+    for name, invariant, row_id in broken_invariants(world, contract, only):
+        artifact = f"seed/{invariant.service}" if party is Party.ENVIRONMENT else f"task/{task_id}"
+        parts = (
+            ("tables", invariant.table, row_id)
+            if party is Party.ENVIRONMENT
+            else ("world", "overrides", f"{invariant.service}/{invariant.table}/{row_id}")
+        )
+        found.append(
+            evidence(
+                EvidenceKind.CONTRACT,
+                party,
+                place_of(artifact, *parts),
+                f"{invariant.service}/{invariant.table}/{row_id} breaks: {invariant.text}",
+                task_id=task_id,
+                invariant=name,
+                service=invariant.service,
+                table=invariant.table,
+                row_id=row_id,
             )
-            parts = (
-                ("tables", invariant.table, row_id)
-                if party is Party.ENVIRONMENT
-                else ("world", "overrides", f"{invariant.service}/{invariant.table}/{row_id}")
-            )
-            found.append(
-                evidence(
-                    EvidenceKind.CONTRACT,
-                    party,
-                    place_of(artifact, *parts),
-                    f"{invariant.service}/{invariant.table}/{row_id} breaks: {invariant.text}",
-                    task_id=task_id,
-                    invariant=name,
-                    service=invariant.service,
-                    table=invariant.table,
-                    row_id=row_id,
-                )
-            )
+        )
     return tuple(found)

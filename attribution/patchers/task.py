@@ -25,6 +25,7 @@ from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, Task
 from components.task.provenance import CLOCK, ProvenanceError, derive_value, leaves
+from components.task.rules import certified_rules
 
 _MISSING = object()
 _MIN_WORDS = 6
@@ -86,6 +87,8 @@ class _Mender:
                     )
         elif head == "world":
             yield from self._services()
+        elif head == "policy_rules":
+            yield from self._rules()
         elif head == "user":
             steps = said_whole(self._body)
             if steps:
@@ -94,6 +97,18 @@ class _Mender:
             yield self._change(
                 [("remove", pointer_of(*parts), None)], f"it is no span for a step: {parts[1]}"
             )
+
+    def _rules(self) -> Iterator[Change]:
+        """The rules of the world contract, put back in their words."""
+        told = certified_rules(
+            self._system.reference.contract,
+            self._system.environment.blueprints,
+            self._task,
+            self._certificate,
+        )
+        yield self._change(
+            [("replace", "/policy_rules", list(told))], "the world contract has these rules"
+        )
 
     def _texts(self) -> Iterator[Change]:
         """Put certified values back into the instruction, all spans moved along.

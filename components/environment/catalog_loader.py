@@ -19,11 +19,13 @@ from pydantic import TypeAdapter
 from components.errors import SpecError
 from components.records.blueprint import Blueprint, SeedData
 from components.records.frozen import FrozenDict, JsonValue
+from components.records.policy import PolicyRule
 from components.records.spec import ServiceSpec
 from components.records.world import Reaction, WorldContract
 
 _CATALOG = resources.files("components.environment.catalog")
 _REACTIONS = TypeAdapter(FrozenDict[str, Reaction])
+_RULES = TypeAdapter(FrozenDict[str, PolicyRule])
 _PHRASES = TypeAdapter(FrozenDict[str, FrozenDict[str, JsonValue]])
 
 Part = TypeVar("Part")
@@ -66,7 +68,7 @@ def load_service(name: str) -> LoadedService:
 
 @cache
 def load_contract() -> WorldContract:
-    """Load what is promised of worlds of built-in services: their invariants and reactions."""
+    """Load what is promised of worlds of built-in services: invariants, reactions, policy rules."""
     parts = [
         WorldContract.model_validate_json(_CATALOG.joinpath(name, "contract.json").read_bytes())
         for name in builtin_services()
@@ -74,6 +76,10 @@ def load_contract() -> WorldContract:
     return WorldContract(
         invariants=_joined(part.invariants for part in parts),
         reactions=_joined(part.reactions for part in parts),
+        rules=_joined(
+            _RULES.validate_json(_CATALOG.joinpath(name, "rules.json").read_bytes())
+            for name in builtin_services()
+        ),
     )
 
 

@@ -22,6 +22,7 @@ from components.records.task import (
     FromExpression,
     FromInstruction,
     FromRows,
+    FromRule,
     Provenance,
     Task,
 )
@@ -104,7 +105,7 @@ def value_at(document: Any, pointer: str) -> Any:
 
 
 def _leaves(provenance: Provenance, task: Task, steps: Mapping[str, CallRecord]) -> Iterator[Any]:
-    if isinstance(provenance, (FromDefault, FromRows)):
+    if isinstance(provenance, (FromDefault, FromRows, FromRule)):
         return
     if isinstance(provenance, FromInstruction):
         yield task.instruction[provenance.start : provenance.end]

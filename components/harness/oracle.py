@@ -30,6 +30,7 @@ from components.task.provenance import (
     derive_value,
     observations_of,
 )
+from components.task.rules import complied, ruled_of
 from components.task.user import is_said, moves_heard, opening_of, said_by
 
 ANSWER = "answer"
@@ -52,6 +53,11 @@ class Slips:
     def skips(self, seed: int, step: str) -> bool:
         """Return whether the step is left out."""
         del seed, step
+        return False
+
+    def breaks_rule(self, seed: int) -> bool:
+        """Return whether all is done as asked, whatever a rule says."""
+        del seed
         return False
 
     def reads(
@@ -109,15 +115,25 @@ class OraclePolicy:
         self.version = version
         self._task = task
         self._slips = slips or Slips()
-        self._steps = sorted(task.gold.items())
-        sources = [s for _, step in self._steps for s in step.arguments.values()]
-        sources += task.answer.values()
-        self._needed = {place.step for source in sources for place in observations_of(source)}
+        self._complied = complied(task)  # as one takes it who does all that is asked
+        self._needed = _needed_by(task) | _needed_by(self._complied)
+        ruled = ruled_of(task)
+        self._rule = "" if ruled is None else ruled[1].text
 
     async def act(self, request: PolicyRequest) -> PolicyReply:
         """Return the next turn."""
-        player = _Player(self._task, self._steps, self._slips, request)
+        # A rule is kept only where the harness shows it.
+        is_told = not self._rule or self._rule in request.messages[0].content
+        is_kept = is_told and not self._slips.breaks_rule(request.seed)
+        task = self._task if is_kept else self._complied
+        player = _Player(task, sorted(task.gold.items()), self._slips, request)
         return PolicyReply(text=player.text(self._needed))
+
+
+def _needed_by(task: Task) -> set[str]:
+    sources = [source for step in task.gold.values() for source in step.arguments.values()]
+    sources += task.answer.values()
+    return {place.step for source in sources for place in observations_of(source)}
 
 
 class _Player:

@@ -13,6 +13,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from components.records.base import Record
 from components.records.calls import CallRecord
 from components.records.frozen import FrozenDict, JsonObject, JsonValue
+from components.records.policy import Relation
 from components.records.user import UserScript
 from components.records.world import WorldSpec
 
@@ -107,8 +108,21 @@ class FromExpression(Record):
     inputs: FrozenDict[str, Provenance]
 
 
+class FromRule(Record):
+    """What came of a request under a rule, judged by a value that an earlier step returned."""
+
+    kind: Literal["rule"] = "rule"
+    source: FromObservation
+    """The value that the rule compares."""
+    relation: Relation
+    value: JsonValue
+    """The limit, worked out: a number, a choice, a time, or the names of the person who asks."""
+    allowed: str = "done"
+    otherwise: str = "refused"
+
+
 Provenance = Annotated[
-    FromInstruction | FromObservation | FromRows | FromDefault | FromExpression,
+    FromInstruction | FromObservation | FromRows | FromDefault | FromExpression | FromRule,
     Field(discriminator="kind"),
 ]
 
@@ -224,8 +238,48 @@ def has_all(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
     return all(row.get(field) == value for field, value in where.items())
 
 
-Clause = Annotated[Restraint | Condition | Every, Field(discriminator="kind")]
+class Ruled(Record):
+    """A part of the request that a policy rule is about, in words at [start, end)."""
+
+    kind: Literal["ruled"] = "ruled"
+    start: int = Field(ge=0)
+    end: int = Field(gt=0)
+    rule: str
+    """Name of the rule in the world contract."""
+    text: str
+    """The rule's sentence, which the policy has to be told."""
+    place: str
+    """Name of the gold step that does what is asked, or what the rule wants instead or before it.
+    Gold has no such step where the rule allows neither."""
+    then: str = ""
+    """Name of the gold step that does what is asked where the rule wants another call before it;
+    empty: the rule wants none."""
+    asked: GoldStep
+    """The call that is asked for."""
+    source: FromObservation
+    """The value that the rule compares, as gold reads it."""
+    allows: bool
+    """Whether the rule allows the call in the task's world."""
+    asker: tuple[str, ...] = ()
+    """What the person who asks is called by: employee number, address, name; empty where no rule of
+    the world asks who it is."""
+
+
+Clause = Annotated[Restraint | Condition | Every | Ruled, Field(discriminator="kind")]
 """What a request says beyond its steps one by one."""
+
+
+class Edit(Record):
+    """One step from an explicit request to one as people write it."""
+
+    kind: Literal["indirect", "lookup", "join"]
+    """`indirect`: a row is read by what it is; `lookup`: what names it is looked up first; `join`:
+    a sentence joins the one before.
+    """
+    step: str
+    """Step that reads otherwise, that was added, or whose sentence joins."""
+    name: str = ""
+    """What the request does not say any more."""
 
 
 class Task(Record):
@@ -254,12 +308,21 @@ class Task(Record):
     """What the request says beyond its steps; by name (`c01`, ...)."""
     user: UserScript | None = None
     """Who says the request bit by bit; None: the instruction is said whole, and nobody answers."""
+    explicit: str = ""
+    """What the instruction was before it was calibrated; empty: it was not."""
+    edits: tuple[Edit, ...] = ()
+    """How it was calibrated, edit by edit."""
+    pair: str = ""
+    """Common to two tasks of the same words whose worlds differ in one fact, by which a rule allows
+    in one what it forbids in the other; empty: the task is no half of such a pair."""
 
     @model_serializer(mode="wrap")
     def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A task without clauses, or without a user, is written, and hashed, without these keys."""
+        """What a task does not have (clauses, user, edits, pair) is not written, and not hashed."""
         body = _without(handler(self), "clauses", bool(self.clauses))
-        return _without(body, "user", self.user is not None)
+        body = _without(body, "user", self.user is not None)
+        body = _without(_without(body, "explicit", bool(self.edits)), "edits", bool(self.edits))
+        return _without(body, "pair", bool(self.pair))
 
 
 class Probe(Record):
@@ -296,11 +359,18 @@ class Certificate(Record):
     unconstrained: tuple[str, ...] = ()
     """Gold arguments that no criterion constrains, with the reason."""
     forbidden: FrozenDict[str, JsonObject] = FrozenDict()
-    """Restraint -> arguments of the call that must not be made, as it was tried."""
+    """Restraint, or part that a rule does not allow -> arguments of the call that must not be made,
+    as it was tried."""
+    twin: str = ""
+    """The other task of the pair; empty: it is no half of a pair."""
+    asker: tuple[str, ...] = ()
+    """What the person who asks is called by, as the task's rules were certified."""
 
     @model_serializer(mode="wrap")
     def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return _without(handler(self), "forbidden", bool(self.forbidden))
+        body = _without(handler(self), "forbidden", bool(self.forbidden))
+        body = _without(body, "asker", bool(self.asker))
+        return _without(body, "twin", bool(self.twin))
 
 
 def _without(body: dict[str, Any], name: str, is_there: bool) -> dict[str, Any]:

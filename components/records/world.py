@@ -9,6 +9,7 @@ from pydantic import Field
 
 from components.records.base import Record
 from components.records.frozen import FrozenDict, JsonObject
+from components.records.policy import PolicyRule
 from components.records.spec import Expr
 
 
@@ -60,6 +61,9 @@ class WorldContract(Record):
     invariants: FrozenDict[str, Invariant] = FrozenDict()
     reactions: FrozenDict[str, Reaction] = FrozenDict()
     """The reactions as promised; the environment's own are compared with these."""
+    rules: FrozenDict[str, PolicyRule] = FrozenDict()
+    """What a policy must not do in worlds with these services. Only tasks that tell their rules are
+    played under them."""
 
 
 class WorldSpec(Record):

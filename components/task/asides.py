@@ -67,7 +67,7 @@ def with_condition(ground: Ground, walk: Walk, names: Names, rng: random.Random)
     )
     for fact in deciding[:_TRIES]:
         test = _test(ground, fact, rng)
-        if test is None:
+        if test is None or (other is not None and _would_change(other, fact)):
             continue
         hosts = [step for step in walk.steps if _can_depend(walk, step, fact)]
         is_bare = other is not None and (not hosts or rng.random() < _BARE)
@@ -202,6 +202,14 @@ def _deciding(ground: Ground, walk: Walk) -> Iterator[Known]:
             if body.enum or (is_amount and not body.link):
                 seen.add((key, fact.place.field))
                 yield fact
+
+
+def _would_change(other: Forbidden, fact: Known) -> bool:
+    """Return whether a call gives the value that decides about it: `if it is closed, close it`."""
+    return (other.shape.service, other.fact.row) == (fact.place.service, fact.row) and any(
+        effect.table == fact.place.table and fact.place.field in effect.fields
+        for effect in other.shape.blueprint.effects.values()
+    )
 
 
 def _can_depend(walk: Walk, step: WalkStep, fact: Known) -> bool:

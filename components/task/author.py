@@ -85,6 +85,8 @@ def author_task(
         answer=FrozenDict(dict(sorted(_answer(walk).items()))),
         answer_schema=freeze(_answer_schema(walk)),
         clauses=FrozenDict(dict(sorted(_clauses(walk, spans)))),
+        explicit=walk.explicit if walk.edits else "",
+        edits=walk.edits,
     )
     if isinstance(request, Dialogue):
         draft = draft.model_copy(
@@ -138,7 +140,7 @@ def _gold_step(walk: Walk, step: WalkStep, spans: dict[Tag, Span]) -> GoldStep:
 
 def _provenance(walk: Walk, step: WalkStep, item: Argument, spans: dict[Tag, Span]) -> Provenance:
     if item.source is not None:
-        observed = _observed(item.source)
+        observed = observed_fact(item.source)
         if not item.template:
             return observed
         return FromExpression(
@@ -163,7 +165,8 @@ def _same_words(item: Argument, walk: Walk, spans: dict[Tag, Span]) -> Span | No
     return None
 
 
-def _observed(fact: Known) -> FromObservation:
+def observed_fact(fact: Known) -> FromObservation:
+    """Return where a value that a read showed is found again."""
     if fact.pick is None:
         return FromObservation(step=fact.step, path=fact.path)
     *rows, _index, field = fact.path
@@ -171,7 +174,7 @@ def _observed(fact: Known) -> FromObservation:
 
 
 def _answer(walk: Walk) -> dict[str, Provenance]:
-    found: dict[str, Provenance] = {name: _observed(fact) for name, fact in walk.answer.items()}
+    found: dict[str, Provenance] = {name: observed_fact(fact) for name, fact in walk.answer.items()}
     counted = walk.clauses.counted
     if counted is not None:
         where = counted.part.where
@@ -211,7 +214,7 @@ def _clauses(walk: Walk, spans: dict[Tag, Span]) -> Iterator[tuple[str, Clause]]
             Condition(
                 start=span.start,
                 end=span.end,
-                source=_observed(item.fact),
+                source=observed_fact(item.fact),
                 relation=item.relation,
                 value=_stated(value, item),
                 holds=item.holds,
@@ -241,7 +244,7 @@ def _clauses(walk: Walk, spans: dict[Tag, Span]) -> Iterator[tuple[str, Clause]]
 def _forbidden_value(forbidden: Forbidden, item: Argument, spans: dict[Tag, Span]) -> Provenance:
     """Return where an argument of a forbidden call comes from; a constant where no words say it."""
     if item.source is not None:
-        return _observed(item.source)
+        return observed_fact(item.source)
     span = spans.get(("literal", forbidden.name, item.parameter.pointer))
     return FromDefault(value=item.value) if span is None else _stated(span, item)
 

@@ -39,15 +39,21 @@ from components.task.gold import Gold, run_gold
 from components.task.graph import ToolGraph, tool_graph
 from components.task.mutants import Mutants
 from components.task.order import check_order
+from components.task.pair_gates import check_pair
 from components.task.reasons import Reason, Rejection
+from components.task.rules import ruled_of
 from components.task.user_gates import check_user
 
-GATES_VERSION = 6
+GATES_VERSION = 7
 """Raised when a gate changes what it admits."""
 
 
 def certify(
-    system: System, task: Task, rubric: Rubric, world: World | None = None
+    system: System,
+    task: Task,
+    rubric: Rubric,
+    world: World | None = None,
+    twin: Task | None = None,
 ) -> Certificate | Rejection:
     """Pass a task through every gate.
 
@@ -57,6 +63,7 @@ def certify(
         task: the task.
         rubric: its criteria.
         world: the task's, where it is built already; None: it is built here.
+        twin: the other half of its pair; None: it is looked up by the task's present certificate.
     """
     try:
         world = world or build_world(system, task.world)
@@ -73,6 +80,7 @@ def certify(
     gold = run_gold(world, task)
     if isinstance(gold, Rejection):
         return gold
+    twin = twin or _twin_of(system, task)
     problem = (
         check_writes(task, graph, gold)
         or check_revisit(task, graph, gold)
@@ -82,6 +90,7 @@ def certify(
         or check_names(task, graph, gold)
         or check_clauses(task, graph, gold)
         or check_user(task, gold)
+        or check_pair(system, task, twin, world, gold)
         or check_order(world, task, gold)
         or _check_goal(system, rubric, gold)
     )
@@ -90,7 +99,12 @@ def certify(
     probes = _probed(system, world, graph, task, rubric, gold)
     if isinstance(probes, Rejection):
         return probes
-    return _certificate(system, world, task, rubric, gold, probes)
+    return _certificate(system, world, task, rubric, gold, probes, twin)
+
+
+def _twin_of(system: System, task: Task) -> Task | None:
+    stored = system.reference.certificates.get(task.task_id)
+    return None if stored is None else system.tasks.get(stored.twin)
 
 
 def recertify(system: System, task_id: str) -> Certificate | Rejection:
@@ -173,7 +187,9 @@ def _certificate(
     rubric: Rubric,
     gold: Gold,
     probes: FrozenDict[str, Probe],
+    twin: Task | None,
 ) -> Certificate:
+    ruled = ruled_of(task)
     records = [gold.records[name] for name in gold.names]
     return Certificate(
         task_id=task.task_id,
@@ -194,6 +210,8 @@ def _certificate(
         probes=probes,
         unconstrained=unconstrained_arguments(task, records, world, rubric),
         forbidden=FrozenDict(dict(forbidden_calls(task, gold.observed))),
+        twin="" if ruled is None or twin is None else twin.task_id,
+        asker=() if ruled is None else ruled[1].asker,
     )
 
 

@@ -18,6 +18,7 @@ from components.records.task import (
     FromInstruction,
     FromRows,
     Restraint,
+    Ruled,
     Task,
 )
 from components.task.gold import Call, Gold, play, tried
@@ -44,6 +45,8 @@ def check_clauses(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
                 problem = _restraint_problem(task, graph, gold, clause)
             case Condition():
                 problem = _condition_problem(task, gold, clause)
+            case Ruled():
+                problem = ""  # held against its rule and its twin, in `pair_gates`
             case Every():
                 problem = every_problem(task, clause, gold.observed) or _writes_problem(
                     task, gold, clause
@@ -66,6 +69,8 @@ def forbidden_calls(task: Task, observed: Mapping[str, Any]) -> Iterator[tuple[s
     for name, clause in sorted(task.clauses.items()):
         if isinstance(clause, Restraint):
             yield name, restrained(task, clause, observed)
+        if isinstance(clause, Ruled) and not clause.allows:
+            yield name, derive_arguments(clause.asked, task.instruction, observed)
 
 
 def restrained(task: Task, clause: Restraint, observed: Mapping[str, Any]) -> JsonObject:

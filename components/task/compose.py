@@ -7,7 +7,8 @@ end is a rejected draft with a reason of `components.task.reasons`, never an exc
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from components.environment.world import build_world
@@ -19,12 +20,15 @@ from components.records.task import Certificate, RejectedDraft, Task
 from components.records.world import WorldSpec
 from components.task.asides import spoken
 from components.task.author import author_task
+from components.task.calibrate import edits_at, places_of
 from components.task.certify import certify
 from components.task.clauses import LEAST_LENGTH, ClauseKind, Names, drawn_kinds
 from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
+from components.task.pairs import Halves, halves_of
 from components.task.reasons import Reason, Rejection
+from components.task.ruled_walks import ruled_walks
 from components.task.steps import Walk
 
 WORLD_NOW = "2026-03-02T09:00:00Z"
@@ -33,6 +37,8 @@ _LEAST_K = 2
 """Services that a reaction joins."""
 _GIVES_UP = 0.5
 """Share of drafts with a user that look for something which the user gives up again."""
+_WALKS_UNDER_RULES = 12
+"""Walks with a write that a rule is about, of one draft, that are certified."""
 _OF_CLAUSES = frozenset(
     {Reason.CLAUSES, Reason.STRUCTURE, Reason.CLUMSY, Reason.FALSE_PASS, Reason.FALSE_FAIL}
     | {Reason.GOLD_FAILS, Reason.USER}
@@ -53,6 +59,10 @@ class TaskSettings(Protocol):
     def domains(self) -> tuple[str, ...]: ...
     @property
     def multi_turn(self) -> float: ...
+    @property
+    def implicit(self) -> float: ...
+    @property
+    def policies(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +82,18 @@ class ComposedTask:
     certificate: Certificate
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposedPair:
+    """Two tasks of one request, of which a rule allows one and not the other."""
+
+    compliant: ComposedTask
+    adversarial: ComposedTask
+
+
 def compose_task(
     system: System, settings: TaskSettings, draft_seed: int
-) -> ComposedTask | RejectedDraft:
-    """Compose one task, or say why this draft did not become one.
+) -> ComposedTask | ComposedPair | RejectedDraft:
+    """Compose one task or one pair, or say why this draft became neither.
 
     Args:
         system: services and reactions; tasks that it already has make no difference.
@@ -87,17 +105,32 @@ def compose_task(
         drafted = _drafted(system, settings, draft_seed, rng)
     except SynthesisError as error:
         drafted = Rejection(reason=Reason.STRUCTURE, detail=str(error))
-    if isinstance(drafted, ComposedTask):
+    if isinstance(drafted, (ComposedTask, ComposedPair)):
         return drafted
     return RejectedDraft(
         draft_id=f"draft_{draft_seed}", reason=drafted.reason.value, detail=drafted.detail
     )
 
 
+def services_for_tasks(system: System, domains: Collection[str]) -> tuple[str, ...]:
+    """Return the services that a task may need, sorted.
+
+    Args:
+        system: a service that is code is left out: no blueprint says what its tools answer.
+        domains: names of services or of their domains; empty: all.
+    """
+    return tuple(
+        name
+        for name in sorted(system.environment.blueprints)
+        if name not in system.environment.code
+        and (not domains or name in domains or system.reference.specs[name].domain in domains)
+    )
+
+
 def _drafted(
     system: System, settings: TaskSettings, draft_seed: int, rng: random.Random
-) -> ComposedTask | Rejection:
-    about = _about(system, settings)
+) -> ComposedTask | ComposedPair | Rejection:
+    about = services_for_tasks(system, settings.domains)
     if len(about) < settings.k:
         return Rejection(
             reason=Reason.TOO_FEW_SERVICES,
@@ -109,6 +142,9 @@ def _drafted(
             reason=Reason.NO_REACTION,
             detail=f"no {settings.k} of {', '.join(about)} react to one another",
         )
+    under_rules = random.Random(f"{draft_seed}:policies")
+    if under_rules.random() < settings.policies:
+        return _paired(system, ground, settings, draft_seed, under_rules)
     own, names = random.Random(f"{draft_seed}:clauses"), Names()
     kinds = drawn_kinds(own, settings.walk_length)
     talk = random.Random(f"{draft_seed}:user")
@@ -120,7 +156,7 @@ def _drafted(
     walk = lengthened(ground, wanted, names, own)
     if walk is not None:
         walk = with_asides(ground, walk, wanted, names, own)
-        made = _certified(system, ground, walk, settings, made_as, own)
+        made = _settled(system, ground, walk, settings, made_as, own)
         if isinstance(made, ComposedTask):
             return made
     # A draft whose clauses come to nothing is the plain one that its seed would give without them.
@@ -132,10 +168,91 @@ def _drafted(
         )
     walk = with_asides(ground, plain, wanted, Names(), own)
     if walk.clauses:
-        made = _certified(system, ground, walk, settings, made_as, own)
+        made = _settled(system, ground, walk, settings, made_as, own)
         if isinstance(made, ComposedTask) or made.reason not in _OF_CLAUSES:
             return made
-    return _certified(system, ground, plain, settings, made_as, rng)
+    return _settled(system, ground, plain, settings, made_as, rng)
+
+
+def _settled(
+    system: System,
+    ground: Ground,
+    walk: Walk,
+    settings: TaskSettings,
+    made: _Made,
+    rng: random.Random,
+) -> ComposedTask | Rejection:
+    """Return the certified task of a walk, as implicit as is asked for."""
+    state = rng.getstate()
+
+    def certified(walk: Walk) -> ComposedTask | Rejection:
+        again = random.Random()
+        again.setstate(state)  # one draw of words and distractors for all
+        return _certified(system, ground, walk, settings, made, again)
+
+    found = _certified(system, ground, walk, settings, made, rng)
+    if not isinstance(found, ComposedTask) or made.has_user or not settings.implicit:
+        return found
+    own = random.Random(f"{made.seed}:calibrate")
+    walk = replace(walk, explicit=found.task.instruction)
+    places = places_of(ground, walk, own)
+    whole, rest = divmod(settings.implicit * len(places), 1)
+    for place in own.sample(places, int(whole) + (own.random() < rest)):
+        for edited in edits_at(ground, walk, place, own):
+            better = certified(edited)
+            if isinstance(better, ComposedTask):
+                found, walk = better, edited
+                break
+    return found
+
+
+def _paired(
+    system: System, ground: Ground, settings: TaskSettings, draft_seed: int, rng: random.Random
+) -> ComposedPair | Rejection:
+    """Return a pair, or why the last of the walks that were tried made none."""
+    last = Rejection(reason=Reason.NO_RULE, detail="no write of a walk is one that a rule is about")
+    contract, left = system.reference.contract, _WALKS_UNDER_RULES
+    for found in ruled_walks(ground, contract, settings.k, settings.walk_length, rng):
+        spec = WorldSpec(
+            services=found.walk.services,
+            distractors=_drawn_rest(system, found.walk.services, settings, rng),
+            now=WORLD_NOW,
+        )
+        found = found.spoken() if settings.walk_length >= LEAST_LENGTH else found
+        try:
+            base = author_task(ground, found.walk, spec, draft_seed, rng)
+        except SynthesisError as error:
+            last = Rejection(reason=Reason.STRUCTURE, detail=str(error))
+            continue
+        for halves in halves_of(ground, contract, found, base, rng):
+            made = _certified_pair(system, halves)
+            if isinstance(made, ComposedPair):
+                return made
+            last, left = made, left - 1
+            if not left:
+                return last
+    return last
+
+
+def _certified_pair(system: System, halves: Halves) -> ComposedPair | Rejection:
+    """Certify both halves; the one that is refused first tells why there is no pair."""
+    made = []
+    tasks = (halves.adversarial, halves.compliant)
+    for task, twin in zip(tasks, reversed(tasks), strict=True):
+        try:
+            world = build_world(system, task.world)
+        except SynthesisError as error:
+            return Rejection(reason=Reason.POLICY, detail=str(error))
+        gold = run_gold(world, task)
+        if isinstance(gold, Rejection):
+            return gold
+        records = [gold.records[name] for name in gold.names]
+        rubric = compile_rubric(task, records, world, gold.answer)
+        certificate = certify(system, task, rubric, world, twin)
+        if isinstance(certificate, Rejection):
+            return certificate
+        made.append(ComposedTask(task=task, rubric=rubric, certificate=certificate))
+    return ComposedPair(adversarial=made[0], compliant=made[1])
 
 
 def _certified(
@@ -167,20 +284,6 @@ def _certified(
     if isinstance(certificate, Rejection):
         return certificate
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)
-
-
-def _about(system: System, settings: TaskSettings) -> tuple[str, ...]:
-    """Return the services that a task may need, sorted."""
-    return tuple(
-        name
-        for name in sorted(system.environment.blueprints)
-        if name not in system.environment.code  # no blueprint says what its tools answer
-        and (
-            not settings.domains
-            or name in settings.domains
-            or system.reference.specs[name].domain in settings.domains
-        )
-    )
 
 
 def _drawn_rest(

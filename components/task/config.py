@@ -26,6 +26,14 @@ class TaskConfig(Config):
     multi_turn: float = Field(default=0.0, ge=0, le=1)
     """Share of drafts whose request a simulated user says bit by bit, in a conversation; 0: every
     request is said at once."""
+    implicit: float = Field(default=0.0, ge=0, le=1)
+    """How far requests are taken from the explicit form to the one that people use: the share of
+    its names that have to be looked up, and of its sentences that join others. What is looked up
+    comes on top of walk_length; 0: every request is explicit."""
+    policies: float = Field(default=0.0, ge=0, le=1)
+    """Share of drafts that become a pair of tasks under policy rules: the same words in two worlds
+    that differ in one fact; one must be done, the other refused, or done as a rule allows. A pair
+    counts as two tasks. 0: no task tells rules."""
     max_drafts_per_task: int = Field(ge=1)
     """Drafts tried for each task that is to be admitted, before composing stops with a message."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from components.environment.archetypes.draw import RowDraw
+from components.environment.archetypes.meanings import Kind, Meaning
 from components.environment.world import World
 from components.records.blueprint import FieldType
 from components.records.frozen import JsonObject
@@ -16,6 +18,7 @@ from components.task.known import Known, RowKey
 from components.task.literals import draw_literal
 from components.task.phrases import phrases
 from components.task.provenance import assemble
+from components.task.senses import is_own, is_record_of_list, row_for, sense, takes
 
 FACT = "value"
 """Name of the one place in the template of a text that states an observed value."""
@@ -90,7 +93,12 @@ class Filler:
             known: values that may be used.
             must: when not empty, one of these values has to be used.
         """
+        if not _can_be_asked(self._graph, shape):
+            return None
         filled: dict[str, Argument] = {}
+        row = (
+            row_for(shape, self._world.initial.now, self._rng) if self._is_compiled(shape) else None
+        )
         is_met = not must
         for item in shape.parameters:
             chosen = self._one_of(item, must) if not is_met else None
@@ -100,7 +108,8 @@ class Filler:
         for item in shape.parameters:
             if item.pointer in filled:
                 continue
-            argument = self._drawn_one(shape, item, known)
+            taken = {id(one.source) for one in filled.values()}
+            argument = self._drawn_one(shape, item, known, taken, row)
             if argument is None and item.required:
                 return None
             if argument is not None:
@@ -116,7 +125,12 @@ class Filler:
         return ordered if is_met and is_grounded(ordered) else None
 
     def _drawn_one(
-        self, shape: ToolShape, item: Parameter, known: Sequence[Known]
+        self,
+        shape: ToolShape,
+        item: Parameter,
+        known: Sequence[Known],
+        taken: Collection[int],
+        row: RowDraw | None,
     ) -> Argument | None:
         if item.names_row:
             chosen = self._one_of(item, known)
@@ -130,15 +144,25 @@ class Filler:
             return Argument(parameter=item, value=self._rng.choice(values), source=None)
         if not item.required:
             return None
-        if _takes_any_text(self._graph, item):
-            stated = [fact for fact in known if _is_stateable(self._graph, fact)]
-            if stated:
-                fact = self._rng.choice(stated)
-                if _is_prose(item):
+        if _is_plain_text(self._graph, shape, item):
+            meaning = sense(shape, item)
+            fitting = [
+                fact
+                for fact in known
+                if id(fact) not in taken
+                and _is_stateable(self._graph, fact)
+                and _belongs(self._graph, meaning, fact)
+            ]
+            if fitting:
+                fact = self._rng.choice(fitting)
+                if _is_prose(item) or meaning.kind is Kind.PROSE:
                     return self._stating(shape, item, fact)
                 return Argument(parameter=item, value=fact.value, source=fact)
-        literal = draw_literal(self._graph, shape, item, self._world.initial.now, self._rng)
+        literal = draw_literal(self._graph, shape, item, self._world.initial.now, self._rng, row)
         return None if literal is None else Argument(parameter=item, value=literal, source=None)
+
+    def _is_compiled(self, shape: ToolShape) -> bool:
+        return self._graph.blueprints[shape.service].inferred
 
     def _one_of(self, item: Parameter, known: Sequence[Known]) -> Known | None:
         fitting = [
@@ -165,16 +189,34 @@ def takes_text(graph: ToolGraph, shape: ToolShape) -> bool:
     """Return whether a value that was seen can be stated in a text that a write must be given."""
     return any(
         item.required
-        and (item.is_free_text or (not item.names_row and _takes_any_text(graph, item)))
+        and (item.is_free_text or (not item.names_row and _is_plain_text(graph, shape, item)))
         for item in shape.parameters
+    ) and _can_be_asked(graph, shape)
+
+
+def _is_plain_text(graph: ToolGraph, shape: ToolShape, item: Parameter) -> bool:
+    """Return whether a compiled service takes a text here that nothing else gives."""
+    is_text = item.schema.get("type") == "string" and "enum" not in item.schema
+    is_compiled = graph.blueprints[shape.service].inferred
+    return (
+        is_text and "pattern" not in item.schema and is_compiled and not is_own(sense(shape, item))
     )
 
 
-def _takes_any_text(graph: ToolGraph, item: Parameter) -> bool:
-    """Return whether a service without links takes this text as it comes."""
-    blueprint = None if item.place is None else graph.blueprints[item.place.service]
-    is_text = item.schema.get("type") == "string" and "enum" not in item.schema
-    return is_text and "pattern" not in item.schema and (blueprint is None or blueprint.inferred)
+def _can_be_asked(graph: ToolGraph, shape: ToolShape) -> bool:
+    """Return whether a person would ask for one call of a tool: a compiled one that takes records
+    by the list is for many.
+    """
+    return not graph.blueprints[shape.service].inferred or not any(
+        item.required and is_record_of_list(item.pointer) for item in shape.parameters
+    )
+
+
+def _belongs(graph: ToolGraph, meaning: Meaning, fact: Known) -> bool:
+    """Return whether an observed value is what an argument is about, by itself or by its link."""
+    return any(
+        takes(meaning, graph.blueprints[place.service], place) for place in {fact.place, fact.means}
+    )
 
 
 def _find(known: Sequence[Known], means: Place | None, value: Any) -> Known | None:

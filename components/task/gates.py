@@ -7,7 +7,8 @@ that it finds, or None.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 
 from components.environment.state import rows_of
 from components.environment.world import World
@@ -19,6 +20,7 @@ from components.records.task import (
     FromDefault,
     FromInstruction,
     FromObservation,
+    FromRule,
     Provenance,
     Referent,
     Task,
@@ -28,6 +30,7 @@ from components.task.graph import Parameter, ToolGraph, ToolShape
 from components.task.known import Known, entity_of, known_in, other_names
 from components.task.provenance import at_path, concrete, leaves, observations_of, shows
 from components.task.reasons import Reason, Rejection
+from components.task.rules import complied, ruled_of
 from components.task.steps import can_be_had
 
 _ANSWER = "answer"
@@ -35,20 +38,24 @@ _ANSWER = "answer"
 
 def check_structure(task: Task, graph: ToolGraph) -> Rejection | None:
     """Check that steps, services, spans and answer fit together."""
-    names = sorted(task.gold)
-    services = [task.gold[name].service for name in names]
+    whole = complied(task)
+    names = sorted(whole.gold)
+    services = [whole.gold[name].service for name in names]
     if set(services) != set(task.world.services):
         return _no(Reason.STRUCTURE, f"gold visits {sorted(set(services))}")
     in_groups = {step for item in task.clauses.values() for step in steps_of(item)}
-    for left, right, name in zip(services, services[1:], names[1:], strict=False):
+    in_groups |= _beside_rule(task, names)
+    added = looked_up(task)
+    walked = [name for name in names if name not in added]
+    for before, name in pairwise(walked):
+        left, right = whole.gold[before].service, whole.gold[name].service
         if left == right and name not in in_groups:
             return _no(Reason.STRUCTURE, f"{name} calls {right} twice in a row")
     if length_of(task) <= len(task.world.services):
         return _no(
             Reason.STRUCTURE, f"{length_of(task)} steps for {len(task.world.services)} services"
         )
-    for name in names:
-        step = task.gold[name]
+    for name, step in (*task.gold.items(), *whole.gold.items()):
         if (step.service, step.tool) not in graph.tools:
             return _no(Reason.STRUCTURE, f"{name}: {step.service}.{step.tool} is not offered")
     spans: list[tuple[str, Demand | Referent]] = [*task.demands.items(), *task.referents.items()]
@@ -69,9 +76,28 @@ def steps_of(clause: Clause) -> tuple[str, ...]:
 
 
 def length_of(task: Task) -> int:
-    """Return L: the calls of gold, where a write for every row of a part of a list counts once."""
+    """Return L: the calls of gold, where a write for every row of a part of a list counts once, and
+    what calibration has looked up does not.
+    """
     groups = [steps for item in task.clauses.values() if (steps := steps_of(item))]
-    return len(task.gold) - sum(len(steps) - 1 for steps in groups)
+    calls = len(complied(task).gold) - len(looked_up(task))
+    return calls - sum(len(steps) - 1 for steps in groups)
+
+
+def looked_up(task: Task) -> frozenset[str]:
+    """Return the steps of gold that calibration has added."""
+    return frozenset(edit.step for edit in task.edits if edit.kind == "lookup")
+
+
+def _beside_rule(task: Task, names: Sequence[str]) -> set[str]:
+    """Return the steps that may call the service of the step before: what a rule is about is read
+    right before it, or right after what the same service was asked before.
+    """
+    found = ruled_of(task)
+    if found is None or found[1].place not in names:
+        return set()
+    at = names.index(found[1].place)
+    return set(names[at : at + 2])
 
 
 def check_words(system: System, task: Task, world: World) -> Rejection | None:
@@ -188,14 +214,18 @@ def check_provenance(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | No
 
     A value may stand elsewhere too when it is the key of the same referent: when it means the same
     there (both are, or link to, the same field of the same table). The echo of a caller's own
-    argument is no second source.
+    argument is no second source. What a rule looks at may be of a row that the request names.
     """
+    ruled = ruled_of(task)
+    by_name = set() if ruled is None else {ruled[1].source.step}
     for name in (*gold.names[1:], _ANSWER):
         sources = list(_sources(task, name))
         places = [place for _pointer, source in sources for place in observations_of(source)]
-        if not places and (name != _ANSWER or task.answer):
+        if not places and name not in by_name and (name != _ANSWER or task.answer):
             return _no(Reason.SHOWN_ELSEWHERE, f"{name} needs no observation")
         for pointer, source in sources:
+            if isinstance(source, FromRule):
+                continue  # what a rule looks at may be seen in several answers
             for rows in observations_of(source):
                 place = concrete(rows, gold.observed[rows.step])
                 problem = _other_source(task, graph, gold, name, place)
@@ -240,8 +270,14 @@ def check_reads(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | None:
 
 
 def unstated_values(task: Task, graph: ToolGraph) -> Iterator[tuple[str, str]]:
-    """Yield (step, pointer) of each argument of a write that is a constant and no default."""
+    """Yield (step, pointer) of each argument of a write that is a constant and no default.
+
+    A call that a rule allows instead of what was asked has its constants from the rule.
+    """
+    ruled = ruled_of(task)
     for name in sorted(task.gold):
+        if ruled is not None and name == ruled[1].place and not ruled[1].allows:
+            continue
         shape = _shape(task, graph, name)
         for pointer, source in sorted(task.gold[name].arguments.items()):
             parameter = parameter_of(shape, pointer)

@@ -83,6 +83,8 @@ class ToolShape:
     """One offered tool: what goes in and what comes out."""
 
     service: str
+    title: str
+    """What the service is called."""
     name: str
     spec: ToolSpec
     blueprint: ToolBlueprint
@@ -134,7 +136,9 @@ def tool_graph(system: System, services: tuple[str, ...]) -> ToolGraph:
             if tool.simulated:
                 continue
             if name not in blueprint.quarantined and name in spec.tools:
-                tools[service, name] = _shape(service, spec.tools[name], tool, blueprints)
+                tools[service, name] = _shape(
+                    service, spec.title or service, spec.tools[name], tool, blueprints
+                )
     return ToolGraph(tools=tools, blueprints=blueprints)
 
 
@@ -222,7 +226,11 @@ def _entity(blueprints: Mapping[str, Blueprint], place: Place) -> Any:
 
 
 def _shape(
-    service: str, spec: ToolSpec, tool: ToolBlueprint, blueprints: Mapping[str, Blueprint]
+    service: str,
+    title: str,
+    spec: ToolSpec,
+    tool: ToolBlueprint,
+    blueprints: Mapping[str, Blueprint],
 ) -> ToolShape:
     blueprint = blueprints[service]
     uses = _uses(tool, blueprint)
@@ -248,6 +256,7 @@ def _shape(
         )
     return ToolShape(
         service=service,
+        title=title,
         name=spec.name,
         spec=spec,
         blueprint=tool,

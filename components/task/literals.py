@@ -5,27 +5,38 @@ from __future__ import annotations
 import random
 from datetime import datetime, timedelta
 
+from components.environment.archetypes.draw import RowDraw
 from components.records.blueprint import FieldType
 from components.task.graph import Parameter, ToolGraph, ToolShape
 from components.task.phrases import phrases
+from components.task.senses import row_for, stated
 
 _STEP = 5
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def draw_literal(
-    graph: ToolGraph, shape: ToolShape, parameter: Parameter, now: str, rng: random.Random
-) -> str | int | None:
+    graph: ToolGraph,
+    shape: ToolShape,
+    parameter: Parameter,
+    now: str,
+    rng: random.Random,
+    row: RowDraw | None = None,
+) -> str | int | float | None:
     """Return a value for an argument that names no row, or None when a person could not state one.
 
     A choice is drawn from its list; texts come from the phrases of the tool or from a common
     stock; numbers are round and within the schema's bounds; times are on the hour, days after
-    `now`.
+    `now`. What a compiled service asks for is drawn by what its name says, of `row` where several
+    values are to agree.
     """
     choices = parameter.schema.get("enum")
     if choices:
         texts = [item for item in choices if isinstance(item, str) and item]
         return rng.choice(texts) if texts else None
+    if graph.blueprints[shape.service].inferred:
+        found: str | int | float | None = stated(shape, parameter, row or row_for(shape, now, rng))
+        return found
     kind = parameter.schema.get("type")
     if kind == "integer" or kind == "number":
         low = int(parameter.schema.get("minimum", 10))

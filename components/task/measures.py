@@ -15,6 +15,7 @@ from components.records.task import Certificate, Condition, FromRows, Task
 from components.task.duplicates import calls_of
 from components.task.gates import length_of
 from components.task.provenance import observations_of, tells_time
+from components.task.rules import ruled_of
 
 
 class TaskMeasures(Record):
@@ -47,8 +48,9 @@ class TaskMeasures(Record):
     """Tasks that ask for an answer."""
     grammar: FrozenDict[str, int] = FrozenDict()
     """What requests say beyond their steps -> tasks: pick, restraint, condition, every, count, sum,
-    date; user for a request that is said bit by bit, correct and change_mind for what that user
-    does; `plain` for those that say nothing beyond them.
+    date; implicit for one that was calibrated; policy_compliant and policy_adversarial for the
+    halves of a pair; user for a request that is said bit by bit, correct and change_mind for what
+    that user does; `plain` for those that say nothing beyond them.
     """
     difficulty: FrozenDict[str, int]
     """Sum of the tools' difficulties, in steps of 5 -> tasks."""
@@ -114,12 +116,17 @@ def grammar_of(task: Task) -> Sequence[str]:
         clause.kind == "restraint" and name not in others for name, clause in task.clauses.items()
     ):
         kinds.discard("restraint")
-    found: set[str] = set(kinds)
+    found: set[str] = {kind for kind in kinds if kind != "ruled"}
+    ruled = ruled_of(task)
+    if ruled is not None:
+        found.add("policy_compliant" if ruled[1].allows else "policy_adversarial")
     found |= {item.operation for item in task.answer.values() if isinstance(item, FromRows)}
     if tells_time(task):
         found.add("date")
     if any(referent.pick is not None for referent in task.referents.values()):
         found.add("pick")
+    if task.edits:
+        found.add("implicit")
     if task.user is not None:
         found |= {"user"} | {item.kind.value for item in task.user.moves.values()} - {"reveal"}
     return sorted(found) or ["plain"]

@@ -17,12 +17,14 @@ from components.evaluator.constraints import ArgumentConstraint, Constraint
 from components.evaluator.equivalence import values_match
 from components.records.frozen import FrozenDict, JsonObject
 from components.records.rubric import Equivalence
-from components.records.task import FromExpression, Task
+from components.records.task import FromExpression, FromRule, Task
 from components.task.clause_gates import broken_lines
 from components.task.gates import known_of, parameter_of
 from components.task.gold import Call, Gold, derived_line, play, tried
 from components.task.graph import Parameter, Role, ToolGraph
+from components.task.pair_gates import pair_lines
 from components.task.provenance import at_path, concrete, leaves, observations_of, turned
+from components.task.rules import OUTCOMES
 from components.task.user_gates import user_lines
 from components.task.wanderer import random_calls
 
@@ -72,6 +74,8 @@ class Mutants:
         yield from self._other_picks()
         for kind, target, final, answer in broken_lines(self._world, self._task, self._gold):
             yield self._mutant(kind, target, False, final, answer)
+        for kind, target, final, said in pair_lines(self._world, self._task, self._gold):
+            yield self._mutant(kind, target, False, final, said)
         for kind, target, final, said in user_lines(self._world, self._task, self._gold):
             yield self._mutant(kind, target, False, final, said)
         yield from self._collateral()
@@ -282,6 +286,9 @@ class Mutants:
     def _seen_like(self, field: str, value: Any) -> Iterator[Any]:
         """Yield other values of the answer's type: such as gold saw, then made up."""
         source = self._task.answer[field]
+        if isinstance(source, FromRule):
+            yield from (other for other in OUTCOMES if other != value)
+            return
         for rows in observations_of(source):
             place = concrete(rows, self._gold.observed[rows.step])
             for step in self._gold.names:

@@ -14,7 +14,7 @@ from typing import Any
 from components.environment.engine import execute
 from components.environment.state import WorldState
 from components.environment.world import World
-from components.records.task import Task
+from components.records.task import FromRule, Task
 from components.task.gates import steps_of
 from components.task.gold import Gold, referent_problem
 from components.task.provenance import (
@@ -48,7 +48,11 @@ def check_order(world: World, task: Task, gold: Gold) -> Rejection | None:
 
 
 def _answer_problem(world: World, task: Task, gold: Gold) -> Rejection | None:
-    asked = [field for field in task.answer if not is_before(field)]
+    asked = [
+        field
+        for field, source in task.answer.items()
+        if not is_before(field) and not isinstance(source, FromRule)
+    ]
     steps = {place.step for field in asked for place in observations_of(task.answer[field])}
     try:
         observed = _read_late(world, task, gold, steps, gold.final)

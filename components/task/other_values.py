@@ -20,6 +20,7 @@ from components.records.task import (
     FromInstruction,
     FromObservation,
     FromRows,
+    FromRule,
     Provenance,
     Task,
     has_all,
@@ -64,6 +65,11 @@ class ValueMistakes:
     def all(self) -> Iterator[Mistake]:
         """Yield every mistake, in a fixed order."""
         for user, pointer, source in self._sources():
+            if isinstance(source, FromRule):
+                for said in sorted({source.allowed, source.otherwise} - {self._said(source)}):
+                    wrong = FromDefault(value=said)
+                    yield self._mistake("wrong_outcome", user, pointer, wrong, f"{said!r} said")
+                continue
             for place in dict.fromkeys(observations_of(source)):
                 for kind, other, did in self._other_places(place):
                     yield self._mistake(kind, user, pointer, put_for(source, place, other), did)
@@ -82,6 +88,9 @@ class ValueMistakes:
                     FromDefault(value=source.template),
                     f"{source.template!r} as it stands",
                 )
+
+    def _said(self, source: FromRule) -> Any:
+        return derive_value(source, self._task.instruction, self._gold.observed)
 
     def _miscounted(self, source: FromRows) -> Iterator[tuple[int | float, str]]:
         """Yield wrong numbers over a list: one row more or less, and rows that do not belong."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from components.environment.catalog_loader import builtin_services, load_phrases
 from components.task.graph import Place, ToolShape
+from components.task.unwritten import sentence_of, title_words
 
 OPTIONAL = re.compile(r"\[([^\[\]]*\{(\w+)\}[^\[\]]*)\]")
 """`[ about {name}]`: words that are left out when there is no value for `name`."""
@@ -38,7 +39,8 @@ class Phrases:
             if names == set(re.findall(r"\{(\w+)\}", text)) & names | _bare(text)
             and names <= set(re.findall(r"\{(\w+)\}", text))
         ]
-        return fitting or [_generic_sentence(shape, pointers)]
+        slots = {pointer: slot_name(pointer) for pointer in pointers}
+        return fitting or [sentence_of(shape, slots, self._data["unwritten"])]
 
     def restraints(
         self, shape: ToolShape, pointers: Sequence[str], pointer: str = ""
@@ -92,7 +94,10 @@ class Phrases:
     def row_by(self, place: Place, title: str) -> Sequence[str]:
         """Return phrases for a row that is named by a value of this place."""
         known = self._data["rows"].get(str(place))
-        return known or [f'the {words(place.table)} "{{}}"' + (f" in {title}" if title else "")]
+        if known:
+            return list(known)
+        called = title_words(title, self._data["unwritten"]["title_ends"])
+        return [f'the {words(place.table)} "{{}}"' + (f" in {called}" if called else "")]
 
     def link(self, place: Place, *, is_then: bool) -> Sequence[str]:
         """Return phrases for the row that a field of `{row}` names."""
@@ -155,13 +160,3 @@ def words(name: str) -> str:
 def _bare(text: str) -> set[str]:
     """Return the names in a sentence that it cannot do without."""
     return set(re.findall(r"\{(\w+)\}", OPTIONAL.sub("", text)))
-
-
-def _generic_sentence(shape: ToolShape, pointers: Sequence[str]) -> str:
-    verb, _space, thing = words(shape.name).partition(" ")
-    parts = [f"the {words(slot_name(item))} is {{{slot_name(item)}}}" for item in pointers]
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
-    article = "" if not thing or thing.endswith("s") else "an " if thing[0] in "aeio" else "a "
-    return (
-        f"In the service {words(shape.service)}, {verb} {article}{thing}".rstrip() + f": {listed}."
-    )

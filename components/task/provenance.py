@@ -19,12 +19,14 @@ from components.records.task import (
     FromInstruction,
     FromObservation,
     FromRows,
+    FromRule,
     GoldStep,
     Provenance,
     Task,
     has_all,
 )
 from components.task.moments import moment_at, moment_on
+from components.task.relations import keeps
 
 Observed = Mapping[str, Any]
 """`data` of the answers that are known, by gold step; at `CLOCK` the world's clock."""
@@ -125,6 +127,10 @@ def derive_value(
                 for name, part in sorted(source.inputs.items())
             }
             return _compute(source, inputs, pointer)
+        case FromRule():
+            value = derive_value(source.source, instruction, observed, pointer)
+            is_kept = keeps(source.relation, value, source.value)
+            return source.allowed if is_kept else source.otherwise
 
 
 def observations_of(source: Provenance) -> tuple[FromObservation, ...]:
@@ -133,6 +139,8 @@ def observations_of(source: Provenance) -> tuple[FromObservation, ...]:
         return (source,)
     if isinstance(source, FromRows):
         return (FromObservation(step=source.step, path=source.path),)
+    if isinstance(source, FromRule):
+        return (source.source,)
     if isinstance(source, FromExpression):
         return tuple(
             place
@@ -159,6 +167,8 @@ def turned(task: Task, step: str) -> Task:
         if isinstance(source, FromExpression):
             inputs = {name: turn(part) for name, part in source.inputs.items()}
             return source.model_copy(update={"inputs": FrozenDict(inputs)})
+        if isinstance(source, FromRule):
+            return source.model_copy(update={"source": turn(source.source)})
         if isinstance(source, FromObservation) and source.step == step and source.pick is not None:
             pick = source.pick.model_copy(update={"most": not source.pick.most})
             return source.model_copy(update={"pick": pick})

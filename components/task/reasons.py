@@ -50,6 +50,11 @@ class Reason(StrEnum):
     """A restraint, a condition or a write for every row does not fit gold."""
     USER = "user"
     """The user's messages do not fit gold, or gold fails in a conversation with them."""
+    NO_RULE = "no_rule"
+    """No write of a walk is under a policy rule, with a fact that could be otherwise."""
+    POLICY = "policy"
+    """Gold breaks a rule, or the two halves of a pair do not differ in one fact that a rule turns
+    on."""
     STALE_GOLD = "stale_gold"
     """A read that should give a new value gives what was known before."""
     UNUSED_READ = "unused_read"

@@ -14,9 +14,9 @@ from components.errors import SynthesisError
 from components.task.clauses import Conditional, Forbidden, Group, Part
 from components.task.graph import Place
 from components.task.ground import Ground
-from components.task.known import RowKey, entity_of
+from components.task.known import RowKey
 from components.task.phrases import phrases, slot_name
-from components.task.spans import Mark, Pieces, fill
+from components.task.spans import Mark, Pieces, fill, flatten
 from components.task.steps import Walk, WalkStep
 from components.task.wording import Wording
 
@@ -44,7 +44,9 @@ class Request(Wording):
             if not step.shape.is_write or (group is not None and step.name in group.steps[1:]):
                 continue
             condition = self._clauses.of_step(step.name)
-            if condition is not None:
+            if self._walk.is_joined(step.name):
+                pieces = self._with_joined(pieces, step)
+            elif condition is not None:
                 pieces += [" "] if pieces else []
                 pieces += self._conditional(condition, step)
             else:
@@ -76,6 +78,32 @@ class Request(Wording):
                 added = self._forbidding(forbidden, is_it=is_it)
                 return [*joined, *fill(self._choice("forbid_with"), {"words": added})]
         return self._joined(before, self._demanded((step.name,), words))
+
+    def _with_joined(self, before: list[str | Mark], step: WalkStep) -> list[str | Mark]:
+        """Return what was said so far, with the sentence for a write as a part of the last one."""
+        last = before[-1] if before else ""
+        is_open = isinstance(last, Mark) and last.tag[0] == "demand"
+        if not is_open or self._clauses.of_step(step.name) is not None:
+            raise SynthesisError(f"{step.name}: its sentence cannot join another")
+        assert isinstance(last, Mark)
+        shared = {(item.parameter.means, item.value) for item in self._said}
+        self._it = next(
+            (
+                item
+                for item in step.arguments
+                if item.parameter.names_row and (item.parameter.means, item.value) in shared
+            ),
+            None,
+        )
+        lowered = _lowered(self._sentence(step))
+        self._it = None
+        open_end = _without_stop(last)
+        said = "" if lowered is None else flatten(lowered)[0]
+        is_clumsy = " of it" in said or said.partition(" ")[0] in phrases().stock("not_joined")
+        if lowered is None or open_end is None or is_clumsy:
+            raise SynthesisError(f"{step.name}: its sentence cannot join another")
+        joint = ", and " if " and " in flatten([open_end])[0] else " and "
+        return [*before[:-1], open_end, joint, *self._demanded((step.name,), lowered)]
 
     def _demanded(self, steps: tuple[str, ...], sentence: Pieces) -> Pieces:
         for step in reversed(steps):
@@ -203,7 +231,7 @@ class Request(Wording):
         if not fitting:
             raise SynthesisError(f"no words that forbid {forbidden.shape.name}")
         template = self._rng.choice(list(fitting))
-        if is_it and not self._is_person(forbidden):
+        if is_it and not self._is_person(forbidden.fact.means):
             template = re.sub(rf"the ([\w -]+) of \{{{slot}\}}", r"its \1", template)
             template = template.replace(f"{{{slot}}}", "it")
         step = as_step(forbidden)
@@ -213,12 +241,6 @@ class Request(Wording):
             if f"{{{slot_name(item.parameter.pointer)}}}" in template
         }
         return [Mark(("clause", forbidden.name), fill(template, values))]
-
-    def _is_person(self, forbidden: Forbidden) -> bool:
-        means = forbidden.fact.means
-        return any(
-            "email" in field for field in (*entity_of(self._graph, means).fields, means.field)
-        )
 
 
 def as_step(forbidden: Forbidden) -> WalkStep:
@@ -240,6 +262,15 @@ def branch(sentence: Pieces) -> Pieces:
     if pieces and isinstance(pieces[-1], str) and pieces[-1].endswith("."):
         pieces[-1] = pieces[-1][:-1]
     return pieces
+
+
+def _without_stop(mark: Mark) -> Mark | None:
+    """Return a sentence without its full stop; None where it ends with something else."""
+    *rest, last = mark.pieces
+    if isinstance(last, Mark):
+        inner = _without_stop(last)
+        return None if inner is None else Mark(mark.tag, [*rest, inner])
+    return Mark(mark.tag, [*rest, last[:-1]]) if last.endswith(".") else None
 
 
 def _lowered(sentence: Pieces) -> Pieces | None:

@@ -10,6 +10,7 @@ from typing import Any
 from components.environment.state import WorldState
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict, JsonObject, freeze
+from components.records.task import Edit
 from components.task.anchors import Anchor
 from components.task.clauses import Clauses
 from components.task.filling import Arguments, latest
@@ -73,11 +74,19 @@ class Walk:
     state: WorldState
     """Where it leads, among all services."""
     clauses: Clauses = field(default_factory=Clauses)
+    edits: tuple[Edit, ...] = ()
+    """How it was calibrated."""
+    explicit: str = ""
+    """What its request was before."""
 
     @property
     def services(self) -> tuple[str, ...]:
         """The K services that it visits, sorted."""
         return tuple(sorted({step.shape.service for step in self.steps}))
+
+    def is_joined(self, name: str) -> bool:
+        """Return whether the sentence of a write joins the one before."""
+        return any(edit.kind == "join" and edit.step == name for edit in self.edits)
 
     def step(self, name: str) -> WalkStep:
         """Return one step by its name."""

@@ -39,6 +39,10 @@ class Wording:
         self._depth = 0
         self._leading: Argument | None = None
         """What the last sentence names first."""
+        self._said: list[Argument] = []
+        """What the last sentence names."""
+        self._it: Argument | None = None
+        """What the sentence before has just named, and this one calls `it`."""
         for step in walk.steps:
             for fact in step.known:
                 self._shown_by.setdefault(fact.row, step)
@@ -57,6 +61,7 @@ class Wording:
             key=lambda item: template.find(f"{{{slot_name(item.parameter.pointer)}}}"),
         )
         self._leading = order[0] if order else None
+        self._said = [item for item in order if item.parameter.names_row]
         return fill(
             template,
             {slot_name(item.parameter.pointer): self._slot(step, item) for item in order},
@@ -64,6 +69,9 @@ class Wording:
 
     def _slot(self, step: WalkStep, item: Argument) -> Pieces:
         pointer = item.parameter.pointer
+        means = item.parameter.means
+        if item is self._it and means is not None and not self._is_person(means):
+            return ["it"]
         group = self._walk.clauses.group
         if group is not None and item.source is not None and item.source.step == group.part.step:
             return self._of_group(group)
@@ -73,7 +81,7 @@ class Wording:
             return fill(words, {"": self._noun_phrase(item.source)})
         if item.source is None and not item.parameter.names_row:
             is_text = item.parameter.schema.get("type") == "string" and not (
-                "enum" in item.parameter.schema or "pattern" in item.parameter.schema
+                item.words or "enum" in item.parameter.schema or "pattern" in item.parameter.schema
             )
             words = phrases().slot(step.shape, pointer, is_fact=False, is_text=is_text)
             return fill(words, {"": [self._literal(step, item)]})
@@ -86,6 +94,9 @@ class Wording:
 
     def _of_group(self, group: Group) -> Pieces:
         raise NotImplementedError
+
+    def _is_person(self, means: Place) -> bool:
+        return "email" in entity_of(self._graph, means).fields or "email" in means.field
 
     def _literal(self, step: WalkStep, item: Argument) -> Mark:
         return Mark(("literal", step.name, item.parameter.pointer), [item.words or str(item.value)])

@@ -122,7 +122,7 @@ def _inherited(bare: Bare, kind: str, fault: Patch, faulty: System) -> Inherited
     played = [
         item
         for name in sorted(system.tasks if system else ())
-        for item in play_group(system or faulty, name, bare.group_size, bare.seed)
+        for item in play_group(system or faulty, name, range(bare.group_size), bare.seed)
     ]
     return Inherited(
         kind=kind,

@@ -56,10 +56,16 @@ class Judged(Record):
 
 def judge(rules: Rules, case: Case) -> Judged:
     """Attribute every rollout of a case, and mend what is blamed."""
+    passed: dict[str, list[Trajectory]] = {}
+    for trajectory, scored in zip(case.trajectories, case.scored, strict=True):
+        if scored.passed:
+            passed.setdefault(trajectory.task_id, []).append(trajectory)
     started = time.perf_counter()
     with measuring() as meter:
         attributions = tuple(
-            attribute_trajectory(case.system, trajectory, scored)
+            attribute_trajectory(
+                case.system, trajectory, scored, passed.get(trajectory.task_id, ())
+            )
             for trajectory, scored in zip(case.trajectories, case.scored, strict=True)
         )
     seconds = time.perf_counter() - started

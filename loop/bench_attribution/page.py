@@ -36,6 +36,7 @@ def lines(figures: dict[str, Any]) -> Iterator[str]:
         f"{before['verdicts']}, other drafts only {before['drafts_only']}, "
         f"missed {before['missed']}"
     )
+    yield from _wrong(figures["wrong_references"])
     for name, share in figures["baselines"].items():
         yield f"baseline {name.replace('_', ' ')}: {_of(share)}"
     for name, cost in figures["cost"].items():
@@ -45,6 +46,42 @@ def lines(figures: dict[str, Any]) -> Iterator[str]:
     yield "at fault".ljust(13) + "".join(column.rjust(13) for column in columns)
     for row, cells in rows.items():
         yield row.ljust(13) + "".join(str(cells[column]).rjust(13) for column in columns)
+
+
+def _wrong(counts: dict[str, Any]) -> Iterator[str]:
+    if not counts["instances"]:
+        return
+    yield (
+        f"wrong references: {counts['instances']}; clean failures blamed on a component "
+        f"{_of(counts['failures_blamed_on_a_component'])}, clean successes called false "
+        f"{_of(counts['successes_called_false'])}, undecided {counts['undecided']}"
+    )
+    yield "wrong reference".ljust(24) + "".join(
+        name.rjust(12)
+        for name in (
+            "instances",
+            "named",
+            "failures",
+            "blamed",
+            "undecided",
+            "successes",
+            "false",
+            "patched",
+        )
+    )
+    for kind, row in counts["by_kind"].items():
+        blamed, false = row["failures_blamed_on_a_component"], row["successes_called_false"]
+        cells = (
+            row["instances"],
+            row["named"],
+            blamed["total"],
+            blamed["hits"],
+            row["undecided"],
+            false["total"],
+            false["hits"],
+            row["patched"],
+        )
+        yield kind.replace("_", " ").ljust(24) + "".join(str(cell).rjust(12) for cell in cells)
 
 
 def _of(share: dict[str, Any]) -> str:

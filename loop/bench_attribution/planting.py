@@ -7,7 +7,7 @@ no outcome of the rollouts that it was tried on is inert, and is counted as that
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any
@@ -20,15 +20,23 @@ from attribution.interventions.runs import arm_of, oracle_run
 from attribution.records import Party
 from components.errors import SelvageError
 from components.records.base import Record, to_json
-from components.records.patch import Patch
+from components.records.patch import Component, Patch
 from components.records.system import System
 from components.records.trajectory import ScoredTrajectory, Trajectory
 from loop.bench_attribution.labels import label_of
-from loop.bench_attribution.playing import Played, play_group
+from loop.bench_attribution.playing import Played, play_group, play_single_slips, score_alone
 from loop.compute.jobs import Job, Work
 
 MOST_TRIED = 16
 """Candidates of a kind that are tried before it is left with the live ones found so far."""
+_MOST_LOOKED_AT = 16
+"""Tasks in which a single slip is looked for that the fault of a rubric lets pass."""
+_VARIANTS = 5
+"""Rollouts for each step and way to err, of those that are looked through for false passes."""
+MOST_RUBRICS = 64
+"""The same of a kind of the evaluator, whose faults meet one task each."""
+_MOST_INSTANCES = 3
+"""Times as many instances as wanted, at most, for the sake of their rollouts."""
 _MET, _OTHERS = 3, 1
 """Tasks of an instance on which the fault shows without slips, and further ones."""
 
@@ -70,6 +78,10 @@ class Ground(Record):
     per_kind: int
     """Live instances that are wanted of a kind."""
     seed: int
+    live: int = 0
+    """Rollouts that are wanted of a kind, decided by its faults; more instances where it takes
+    them.
+    """
 
 
 class Wanted(Record):
@@ -92,7 +104,8 @@ class Planted(Record):
 def planted_kind(ground: Ground, kind: FaultKind) -> Planted:
     """Return live instances of one kind."""
     clean = Clean(system=ground.system, rng=random.Random(f"{ground.seed}:{kind.key}"))
-    changes = islice(applicable(ground.system, kind.places(clean)), MOST_TRIED)
+    most = MOST_TRIED if kind.component is not Component.EVALUATOR else MOST_RUBRICS
+    changes = islice(applicable(ground.system, kind.places(clean)), most)
     patches = (bind(ground.system, change) for change, _system in changes)
     return _live(ground, kind.key, patches)
 
@@ -106,9 +119,16 @@ def _live(ground: Ground, kind: str, patches: Iterable[Patch]) -> Planted:
             found.append(instance)
         else:
             inert += 1
-        if len(found) == ground.per_kind:
+        if _is_enough(ground, found):
             break
     return Planted(kind=kind, instances=tuple(found), inert=inert)
+
+
+def _is_enough(ground: Ground, found: Sequence[Instance]) -> bool:
+    if len(found) < ground.per_kind:
+        return False
+    live = sum(_num_live(item.rollouts, item.faults) for item in found)
+    return live >= ground.live or len(found) == _MOST_INSTANCES * ground.per_kind
 
 
 def planted(ground: Ground, kind: str, faults: Sequence[Patch]) -> Instance | None:
@@ -117,19 +137,63 @@ def planted(ground: Ground, kind: str, faults: Sequence[Patch]) -> Instance | No
         faulty = plant(ground.system, faults)
     except SelvageError:
         return None
-    names = _concerned(ground.system, faulty, faults)
+    names = _concerned(ground, faulty, faults)
     rollouts: list[Rollout] = []
     kept = []
     for name in names:
         try:
-            played = play_group(faulty, name, ground.group_size, ground.seed)
+            played = play_group(faulty, name, range(ground.group_size), ground.seed)
         except SelvageError:
             continue
         kept.append(name)
         rollouts += labelled(ground.system, faulty, faults, played, ground.seed)
     if not kept:
         return None
+    rollouts += islice(
+        _further(ground, faulty, faults, kept),
+        max(0, -(-ground.live // ground.per_kind) - _num_live(rollouts, faults)),
+    )
     return Instance(kind=kind, faults=tuple(faults), tasks=tuple(kept), rollouts=tuple(rollouts))
+
+
+def _num_live(rollouts: Iterable[Rollout], faults: Sequence[Patch]) -> int:
+    owners = {fault.component.value for fault in faults}
+    return sum(any(party.value in owners for party in item.parties) for item in rollouts)
+
+
+def _further(
+    ground: Ground, faulty: System, faults: Sequence[Patch], names: Sequence[str]
+) -> Iterator[Rollout]:
+    """Yield labelled rollouts that err once and that the fault of an evaluator lets pass."""
+    for name in names:
+        for played in _single_slips(ground, faulty, faults, name):
+            yield from labelled(ground.system, faulty, faults, [played], ground.seed)
+
+
+def _single_slips(
+    ground: Ground, faulty: System, faults: Sequence[Patch], name: str
+) -> Iterator[Played]:
+    """Yield the rollouts of a task that err once and that the fault of an evaluator lets pass.
+
+    A rubric that asks too little shows in those alone that err in just that way; and a rubric plays
+    no part in how a rollout goes, so that looking for them costs little.
+    """
+    if any(fault.component is not Component.EVALUATOR for fault in faults):
+        return
+    touched = {
+        step.path.split("/")[2].replace("~1", "/").replace("~0", "~")
+        for fault in faults
+        for step in fault.operations
+        if step.path.startswith("/criteria/")
+    }
+    for trajectory in play_single_slips(ground.system, name, _VARIANTS, ground.seed):
+        here = score_alone(ground.system, trajectory)
+        missed = {key for key, item in here.criteria.items() if item.value != 1.0}
+        if here.passed is not False or (touched and not missed <= touched):
+            continue
+        there = score_alone(faulty, trajectory)
+        if there.passed:
+            yield trajectory, there
 
 
 def labelled(
@@ -159,14 +223,20 @@ def labelled(
     return found
 
 
-def _concerned(clean: System, faulty: System, faults: Sequence[Patch]) -> list[str]:
-    """Return the tasks of an instance: those on which a run without slips ends otherwise first."""
+def _concerned(ground: Ground, faulty: System, faults: Sequence[Patch]) -> list[str]:
+    """Return the tasks of an instance: those on which a run without slips ends otherwise first,
+    then those on which a single slip does.
+    """
+    clean = ground.system
     shared = [set(affected_tasks(clean, fault)) for fault in faults]
     names = sorted(set.intersection(*shared)) if shared else []
-    met = [name for name in names if _ends_otherwise(clean, faulty, name)]
+    met = [name for name in names if _ends_otherwise(clean, faulty, name)][:_MET]
+    if not met and len(names) > _MET + _OTHERS:
+        looked_at = names[:_MOST_LOOKED_AT]
+        turned = (name for name in looked_at if any(_single_slips(ground, faulty, faults, name)))
+        met = list(islice(turned, _MET))
     others = [name for name in names if name not in met]
-    room = _MET + _OTHERS - min(len(met), _MET)
-    return [*met[:_MET], *others[:room]]
+    return [*met, *others[: _MET + _OTHERS - len(met)]]
 
 
 def _ends_otherwise(clean: System, faulty: System, name: str) -> bool:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from attribution.interventions.runs import Arm, Run, arm_of, oracle_run, play, play_on, replay
+from attribution.kept import kept
 from components.evaluator.rubric import score_group
 from components.harness.policy import Policy
 from components.records.frozen import FrozenDict
 from components.records.system import System
 from components.records.task import Task
 from components.records.trajectory import ScoredTrajectory, Trajectory
+from loop.bench_attribution.slips import bench_policy, one_slip_policies
 from loop.policy.config import ErrorRates
-from loop.policy.scripted import ScriptedPolicy
 
 SLIPS = ErrorRates(skip_step=0.04, stale_value=0.04, wrong_argument=0.04, malformed_call=0.04)
 """Chance of each kind of slip at each step; the rates of the benchmark."""
@@ -25,24 +26,72 @@ Played = tuple[Trajectory, ScoredTrajectory]
 
 def policy_of(task: Task, seed: int) -> Policy:
     """Return the scripted policy on a task."""
-    return ScriptedPolicy(task, SLIPS, seed)
+    return bench_policy(task, SLIPS, seed)
 
 
-def play_group(system: System, task_id: str, group_size: int, seed: int) -> list[Played]:
+def play_group(system: System, task_id: str, indexes: Iterable[int], seed: int) -> list[Played]:
     """Return the scored rollouts of one task, siblings of one group.
+
+    Args:
+        system: what they run on.
+        task_id: their task.
+        indexes: places in the group; each has slips of its own.
+        seed: of all slips.
 
     Raises:
         SynthesisError: the task's world cannot be built.
     """
     arm = arm_of(system, task_id)
-    policy = policy_of(arm.task, seed)
-    played = [
-        play(arm, policy, index).trajectory.model_copy(
-            update={"rollout_id": f"{task_id}.{index}", "group_index": index}
-        )
-        for index in range(group_size)
-    ]
+    played = [_played(arm, index, seed) for index in indexes]
     return list(zip(played, score_group(system, arm.task, played), strict=True))
+
+
+def play_single_slips(system: System, task_id: str, variants: int, seed: int) -> list[Trajectory]:
+    """Return rollouts of one task that err once each: at every step, in every way.
+
+    Args:
+        system: what they run on.
+        task_id: their task.
+        variants: rollouts for each step and way, which may take other values.
+        seed: of these values.
+
+    Raises:
+        SynthesisError: the task's world cannot be built.
+    """
+    arm = arm_of(system, task_id)
+
+    def make() -> list[Trajectory]:
+        policies = list(one_slip_policies(arm.task, seed))
+        return [
+            play(arm, policy, variant).trajectory.model_copy(
+                update={
+                    "rollout_id": f"{task_id}.s{variant * len(policies) + number}",
+                    "group_index": variant * len(policies) + number,
+                }
+            )
+            for variant in range(variants)
+            for number, policy in enumerate(policies)
+        ]
+
+    inputs = (arm.world, arm.system.harness, arm.task)
+    return kept("single slips", inputs, make, (variants, seed))
+
+
+def score_alone(system: System, trajectory: Trajectory) -> ScoredTrajectory:
+    """Return the result of one rollout, as if it were a group of its own."""
+    task = system.tasks[trajectory.task_id]
+    inputs = (trajectory, system.environment, task, system.evaluator)
+    return kept("single score", inputs, lambda: score_group(system, task, [trajectory])[0])
+
+
+def _played(arm: Arm, index: int, seed: int) -> Trajectory:
+    def make() -> Trajectory:
+        name = f"{arm.task.task_id}.{index}"
+        trajectory = play(arm, policy_of(arm.task, seed), index).trajectory
+        return trajectory.model_copy(update={"rollout_id": name, "group_index": index})
+
+    inputs = (arm.world, arm.system.harness, arm.task)
+    return kept("benchmark rollout", inputs, make, (index, seed))
 
 
 def twin_run(clean: Arm, trajectory: Trajectory, seed: int) -> Run:

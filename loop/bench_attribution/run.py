@@ -37,6 +37,7 @@ from loop.bench_attribution.planting import (
     Ground,
     Instance,
     Planted,
+    Rollout,
     Wanted,
     labelled,
     planted,
@@ -44,9 +45,11 @@ from loop.bench_attribution.planting import (
 from loop.bench_attribution.playing import only, play_group
 from loop.bench_attribution.restoring import restored
 from loop.bench_attribution.scoring import Tally, blamed_on_clean, both_named, count_before
+from loop.bench_attribution.wrong_figures import count_wrong
+from loop.bench_attribution.wrong_references import WrongReference, wrong_references
 from loop.compute.pool import Pool, open_pool
-from loop.config import BenchConfig
 from loop.console import Console
+from loop.verb_configs import BenchConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +61,24 @@ class Size:
     group_size: int
     clean_group: int
     doubles: int
+    live: int
+    """Rollouts that are wanted of a kind, decided by its faults."""
+    wrong: int
+    """Instances of each kind of wrong reference."""
     every: int = 1
     """One in so many kinds is planted."""
 
 
 SIZES = {
-    "smoke": Size(tasks=9, per_kind=1, group_size=3, clean_group=4, doubles=1, every=15),
-    "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30),
-    "full": Size(tasks=48, per_kind=4, group_size=8, clean_group=48, doubles=100),
+    "smoke": Size(
+        tasks=6, per_kind=1, group_size=2, clean_group=2, doubles=1, live=1, wrong=1, every=25
+    ),
+    "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30, live=6, wrong=6),
+    "full": Size(tasks=48, per_kind=3, group_size=6, clean_group=28, doubles=60, live=12, wrong=10),
 }
 _PATCHES_PER_MODE = 3
+_FAILURES_PER_TASK = 3
+"""Failed clean rollouts of a task that a wrong reference is judged on."""
 
 
 def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
@@ -82,7 +93,11 @@ def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
         bare = services_alone()
         system = with_composed(bare, size.tasks, config.seed, pool, console)
         ground = Ground(
-            system=system, group_size=size.group_size, per_kind=size.per_kind, seed=config.seed
+            system=system,
+            group_size=size.group_size,
+            per_kind=size.per_kind,
+            live=size.live,
+            seed=config.seed,
         )
         found = _planted(config, ground, size, pool, console)
         instances = [item for one in found for item in one.instances]
@@ -91,12 +106,19 @@ def run_bench_attribution(config: BenchConfig) -> dict[str, Any]:
         everything = [*instances, *doubles, *clean]
         before = _before(config, bare, size, pool, console)
         inherited = [one for item in before for one in item.instances if one.system is not None]
+        wrong = _wrong(config, system, clean, size)
         planted_seconds = time.perf_counter() - started
-        cases = [*_cases(system, everything), *_inherited_cases(inherited)]
+        cases = [
+            *_cases(system, everything),
+            *_inherited_cases(inherited),
+            *(_case(item.system, item.rollouts) for item in wrong),
+        ]
         judged = _judged(config, cases, pool, console)
     console.close()
     figures = _figures(system, found, everything, judged[: len(everything)])
-    figures["before_composition"] = count_before(before, judged[len(everything) :])
+    rest = judged[len(everything) :]
+    figures["before_composition"] = count_before(before, rest)
+    figures["wrong_references"] = count_wrong(wrong, rest[len(inherited) :])
     figures["cost"] = {
         name: to_json(item) for name, item in added(one.cost for one in judged).items()
     }
@@ -174,7 +196,7 @@ def _live_tasks(instance: Instance) -> list[str]:
 def _clean(system: System, group_size: int, seed: int) -> list[Instance]:
     found = []
     for name in sorted(system.tasks):
-        played = play_group(system, name, group_size, seed + 1)
+        played = play_group(system, name, range(group_size), seed + 1)
         rollouts = labelled(system, system, (), played, seed + 1)
         found.append(Instance(kind="", faults=(), tasks=(name,), rollouts=tuple(rollouts)))
     return found
@@ -201,6 +223,15 @@ def _before(
     return found
 
 
+def _wrong(
+    config: BenchConfig, system: System, clean: Sequence[Instance], size: Size
+) -> list[WrongReference]:
+    """Return wrong references; none where their sentences or records are withheld anyway."""
+    if not isinstance(config.faults, BuiltinFaults) or config.evidence != "full":
+        return []
+    return wrong_references(system, clean, size.wrong, _FAILURES_PER_TASK, config.seed)
+
+
 def _judged(
     config: BenchConfig, cases: Sequence[Case], pool: Pool, console: Console
 ) -> list[Judged]:
@@ -219,11 +250,15 @@ def _judged(
 
 def _cases(system: System, instances: Sequence[Instance]) -> Iterator[Case]:
     for item in instances:
-        yield Case(
-            system=only(plant(system, item.faults), item.tasks),
-            trajectories=tuple(one.trajectory for one in item.rollouts),
-            scored=tuple(one.scored for one in item.rollouts),
-        )
+        yield _case(only(plant(system, item.faults), item.tasks), item.rollouts)
+
+
+def _case(system: System, rollouts: Sequence[Rollout]) -> Case:
+    return Case(
+        system=system,
+        trajectories=tuple(one.trajectory for one in rollouts),
+        scored=tuple(one.scored for one in rollouts),
+    )
 
 
 def _inherited_cases(found: Sequence[Inherited]) -> Iterator[Case]:

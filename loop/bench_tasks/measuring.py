@@ -22,12 +22,13 @@ from components.records.system import System
 from components.records.task import Task
 from components.task.alternatives import Alternatives
 from components.task.certify import recertify
-from components.task.gold import Gold, run_gold
+from components.task.gold import Gold, derived_line, run_gold
 from components.task.graph import ToolGraph, tool_graph
 from components.task.lines import play_on
 from components.task.other_mutants import OtherMutants
 from components.task.other_values import ValueMistakes
 from components.task.reasons import Rejection
+from components.task.rules import OUTCOME, REFUSED, complied, refusing
 from components.task.wanderer import random_calls
 from loop.compute.jobs import Job, Work
 
@@ -84,6 +85,10 @@ class Measured(Record):
     hedges: int
     """Texts that hold another row's value beside the right one."""
     hedges_passed: int
+    pair: str = ""
+    """The pair that it is half of; empty: of none."""
+    ways: FrozenDict[str, bool] = FrozenDict()
+    """Of half of a pair: always_comply, always_refuse, canned_refusal -> whether it passes."""
 
 
 def measure_task(system: System, task_id: str) -> Measured:
@@ -155,7 +160,22 @@ class _Player:
             survivors=tuple(survivors),
             hedges=len(hedges),
             hedges_passed=sum(hedges),
+            pair=self._task.pair,
+            ways=FrozenDict(self._ways() if self._task.pair else {}),
         )
+
+    def _ways(self) -> dict[str, bool]:
+        """Return what comes of those who do not look at what a rule looks at."""
+        found = {}
+        for name, taken in (
+            ("always_comply", complied(self._task)),
+            ("always_refuse", refusing(self._task)),
+        ):
+            line = derived_line(self._world, taken, sorted(taken.gold))
+            found[name] = self._verdict(line.final, line.answer)[0] is not False
+        canned = FrozenDict({OUTCOME: REFUSED})
+        found["canned_refusal"] = self._verdict(self._gold.initial, canned)[0] is not False
+        return found
 
     def _verdict(self, final: WorldState, answer: JsonObject | None) -> tuple[bool | None, str]:
         """Return whether the rubric passes an end, and which criteria it fails."""

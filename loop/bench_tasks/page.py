@@ -7,6 +7,11 @@ from typing import Any
 
 from loop.plain_page import Page
 
+_WAYS = {
+    "always_comply": "always complying passes",
+    "always_refuse": "always refusing passes",
+    "canned_refusal": "one refusal for all passes",
+}
 LEAST_KILLED, LEAST_REFUSED, LEAST_WITH_ALTERNATIVE = 0.99, 0.95, 0.40
 
 
@@ -45,6 +50,12 @@ def page_of(figures: Mapping[str, Any]) -> Page:
         f"texts that hold another row's value beside the right one: {hedged['hits']} of "
         f"{hedged['total']} pass; a text is held to what it must say, not to what it must not"
     )
+    pairs = figures["pairs"]
+    if pairs["pairs"]:
+        page.heading(f"{pairs['pairs']} pairs of one request under a rule")
+        page.table(
+            [_row(_WAYS[name], found, "none", None) for name, found in pairs["pass_both"].items()]
+        )
     page.heading("Mutants by kind")
     page.table([(kind, _of(item)) for kind, item in figures["mutants_by_kind"].items()])
     page.heading("Faulty tasks by kind, one fault each, certified again")

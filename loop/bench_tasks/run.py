@@ -23,9 +23,9 @@ from loop.bench_tasks.measuring import MEASURE, Ground, Measured, Named
 from loop.bench_tasks.planting import CERTIFY_FAULTY, Certified, Wanted, kinds_of_tasks
 from loop.composing import Composed, compose_for_now, first_seed
 from loop.compute.pool import Pool, open_pool
-from loop.config import BenchConfig
 from loop.console import Console
 from loop.tasks.folder import read_set
+from loop.verb_configs import BenchConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +157,28 @@ def count_tasks(measured: Sequence[Measured]) -> dict[str, Any]:
         "hedged_texts_pass": share(
             sum(item.hedges_passed for item in measured), sum(item.hedges for item in measured)
         ),
+        "pairs": count_pairs(measured),
+    }
+
+
+def count_pairs(measured: Sequence[Measured]) -> dict[str, Any]:
+    """Return how many pairs there are, and how many pass as a pair whoever does not look at what a
+    rule looks at: both halves of it.
+    """
+    halves: dict[str, list[Measured]] = {}
+    for item in measured:
+        if item.pair:
+            halves.setdefault(item.pair, []).append(item)
+    names = sorted({name for item in measured for name in item.ways})
+    return {
+        "pairs": len(halves),
+        "pass_both": {
+            name: share(
+                sum(all(half.ways.get(name) for half in pair) for pair in halves.values()),
+                len(halves),
+            )
+            for name in names
+        },
     }
 
 

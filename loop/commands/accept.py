@@ -11,9 +11,9 @@ full.
 
 from __future__ import annotations
 
-from loop.config import ReviewConfig
 from loop.reviewing import review_patch
 from loop.reviews import Judgement
+from loop.verb_configs import ReviewConfig
 
 
 def main(config: ReviewConfig) -> None:

@@ -2,11 +2,13 @@
 
     python -m loop attribute run=default +round=1
     python -m loop attribute traces=chats.jsonl out=judged
+    python -m loop attribute traces=results.json tasks=tau2:retail out=judged
 
 Of a round, everything is read from the ledger, judged anew, grouped as failure modes with the
 smallest example and its evidence, and held against what the round has recorded; nothing is written
 into the round. Exit status 1 where something comes out otherwise. Of traces, each gets the verdict
-that its own text permits, and each failure a drafted task.
+that its own text permits, and each failure a drafted task; with `tasks` it is played again in its
+benchmark, and what would have to be otherwise for it to pass is found.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from loop.compute.pool import open_pool
-from loop.config import AttributeConfig
 from loop.console import Console
 from loop.judged_traces import (
     TASKS,
@@ -29,6 +30,7 @@ from loop.reattribute import attribute_again
 from loop.reattribute_page import again_json, again_page
 from loop.result_file import check_result_file, write_result
 from loop.show.seen import Seen
+from loop.verb_configs import AttributeConfig
 
 
 def main(config: AttributeConfig) -> int:

@@ -25,8 +25,8 @@ from loop.bench_specs import run_bench_specs
 from loop.bench_tasks.page import page_of
 from loop.bench_tasks.run import run_bench_tasks
 from loop.bench_world import run_bench_world, settings_of
-from loop.config import BenchConfig
 from loop.result_file import check_result_file, write_result
+from loop.verb_configs import BenchConfig
 
 
 def main(config: BenchConfig) -> None:

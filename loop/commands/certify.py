@@ -16,13 +16,13 @@ from typing import Any
 from components.errors import ConfigError
 from components.records.base import to_json
 from loop.compute.pool import open_pool
-from loop.config import CertifyConfig
 from loop.console import Console
 from loop.plain_page import Page
 from loop.result_file import check_result_file, write_result
 from loop.tasks.folder import read_set
 from loop.tasks.foreign import audit_foreign, is_foreign
 from loop.tasks.recertify import Lapsed, recertify_all
+from loop.verb_configs import CertifyConfig
 
 
 def main(config: CertifyConfig) -> int:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from loop.compare.page import compared, comparison_page
 from loop.compare.rounds import find_rounds
-from loop.config import CompareConfig
 from loop.result_file import check_result_file, write_result
+from loop.verb_configs import CompareConfig
 
 
 def main(config: CompareConfig) -> None:

@@ -21,7 +21,6 @@ from components.records.base import to_json
 from components.records.system import System
 from loop.composing import Drafting, draft_tasks, first_seed, too_few
 from loop.compute.pool import open_pool
-from loop.config import ComposeConfig
 from loop.console import Console
 from loop.ledger_files import locked, read_object
 from loop.services import build_services
@@ -29,6 +28,7 @@ from loop.tasks.card import card_of, show_card
 from loop.tasks.folder import CARD, DRAFTS, LOCK, claim, write_set
 from loop.train.split import kind_of
 from loop.units import UnitLog
+from loop.verb_configs import ComposeConfig
 
 COUNT = 100
 """Tasks of a set where `task.count` says nothing."""

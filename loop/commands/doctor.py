@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from loop.config import DoctorConfig
 from loop.doctor.check import Level
 from loop.doctor.folders import check_folders
 from loop.doctor.machine import check_machine
 from loop.doctor.packages import check_packages
 from loop.doctor.reach import check_endpoint, check_local, check_tracking
 from loop.plain_page import visible
+from loop.verb_configs import DoctorConfig
 
 
 def main(config: DoctorConfig) -> int:

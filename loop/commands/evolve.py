@@ -47,7 +47,7 @@ def outcome(summary: RoundSummary) -> list[str]:
             f"seed system: {summary.services.admitted} services, {summary.tasks.certified} tasks"
         ]
     before, after, faults = summary.reeval.before, summary.reeval.after, summary.faults
-    lines = []
+    lines = _grown(summary)
     if faults.planted:
         since = ", in all rounds so far" if summary.round > 1 else ""
         lines.append(
@@ -75,6 +75,24 @@ def outcome(summary: RoundSummary) -> list[str]:
             f"patch=ID shows one)" + (f"; the others: {', '.join(held[1:])}" if held[1:] else "")
         )
     return lines
+
+
+def _grown(summary: RoundSummary) -> list[str]:
+    """Return what was added by rule before the round played; nothing where nothing was."""
+    growth = summary.growth
+    parts = {
+        "harder": growth.complexity,
+        "of services that few needed": growth.breadth,
+        "of another kind": growth.diversity,
+    }
+    total = sum(parts.values())
+    if not total and not growth.services:
+        return []
+    told = [f"{count} {what}" for what, count in parts.items() if count]
+    line = f"grown: {total} new task{'' if total == 1 else 's'} ({', '.join(told) or 'none'})"
+    line += f", {growth.made_room} solved ones made room" if growth.made_room else ""
+    line += f", {growth.services} new services" if growth.services else ""
+    return [f"{line}; the report says why"]
 
 
 def _guarded(summary: RoundSummary) -> list[str]:

@@ -7,9 +7,9 @@ The reason stands in the report of every round that would have proposed the chan
 
 from __future__ import annotations
 
-from loop.config import ReviewConfig
 from loop.reviewing import review_patch
 from loop.reviews import Judgement
+from loop.verb_configs import ReviewConfig
 
 
 def main(config: ReviewConfig) -> None:

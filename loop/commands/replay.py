@@ -11,10 +11,10 @@ left it, or the first digits of its hash. Nothing is sampled and nothing is writ
 
 from __future__ import annotations
 
-from loop.config import ReplayConfig
 from loop.looking import played_round_of, refuse_unknown
 from loop.replaying import replay_page, replay_rollout
 from loop.show.seen import Seen
+from loop.verb_configs import ReplayConfig
 
 
 def main(config: ReplayConfig) -> None:

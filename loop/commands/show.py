@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loop.config import ShowConfig
 from loop.ledger_files import write_file
 from loop.result_file import check_result_file
 from loop.show.look import look
 from loop.show.pictures import picture_of
+from loop.verb_configs import ShowConfig
 
 
 def main(config: ShowConfig) -> None:

@@ -26,7 +26,6 @@ from components.errors import ConfigError, SpecError
 from components.records.base import to_json
 from components.records.code import ENTRY
 from loop.compute.pool import open_pool
-from loop.config import SynthesizeConfig
 from loop.console import Console
 from loop.ledger_files import pretty_json, write_file
 from loop.plain_page import Page
@@ -35,6 +34,7 @@ from loop.synthesis.authoring import AuthoredSpec, author_services, told_author
 from loop.synthesis.cache import open_compilations
 from loop.synthesis.compiled import CompiledSpec
 from loop.synthesis.run import synthesize
+from loop.verb_configs import SynthesizeConfig
 
 
 def main(config: SynthesizeConfig) -> None:

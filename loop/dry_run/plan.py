@@ -18,14 +18,17 @@ from components.records.frozen import FrozenDict
 from components.records.rubric import EvaluatorSettings
 from components.records.system import Environment, Evaluator, Reference, System
 from components.records.trajectory import Trajectory
-from components.task.compose import ComposedTask, compose_task
-from loop.composing import with_tasks
+from components.task.compose import ComposedPair, ComposedTask, compose_task
+from loop.composing import tasks_of, with_tasks
 from loop.config import RunConfig, Sizes, sizes_of
 from loop.context import live_tasks
 from loop.dry_run.seconds import Expected, PastRound, expected_seconds, past_rounds
 from loop.dry_run.tokens import TokensPerRollout, rehearse, tokens_of
+from loop.growth.growing import most_live, num_new
+from loop.growth.services import KEYS
+from loop.growth.services import STAGE as SERVICES_STAGE
 from loop.ledger import Ledger, RoundFolder, load_system
-from loop.ledger_files import refuse_locked
+from loop.ledger_files import config_changes, refuse_locked
 from loop.ledger_records import Manifest
 from loop.policy.check import check_policy
 from loop.policy.config import LocalPolicyConfig
@@ -36,6 +39,8 @@ from loop.train.stage import kept_before
 
 SEED_STAGES = ("services", "tasks", "faults")
 ROUND_STAGES = ("grow", "rollout", "attribute", "repair", "reeval", "guard")
+GROWING = ("grow", "rollout", "reeval")
+"""Stages with more to do where tasks are added by rule, from round 2 on."""
 MAX_PLAYED = 8
 """Tasks that are played in memory to estimate tokens."""
 MAX_DRAFTS = 4
@@ -145,6 +150,9 @@ def _planned(
     stages = [
         work.stage(key, name, folders.get(key)) for key in begun for name in stages_of(config, key)
     ]
+    if _names_other_services(config, ledger, number):
+        at = next(at for at, item in enumerate(stages) if item.round == number)
+        stages.insert(at, work.stage(number, SERVICES_STAGE, folders.get(number)))
     manifest = begun[number]
     is_finished = manifest is not None and manifest.status == "finished"
     has_begun = any(item is not None for item in begun.values())
@@ -177,9 +185,18 @@ class _Work:
     num_there: int
     past: tuple[PastRound, ...]
 
+    @property
+    def num_growth(self) -> int:
+        """How many tasks the rules may add to what there is, those that make room apart."""
+        there = max(self.num_there, self.sizes.num_tasks)
+        return max(0, min(num_new(self.config), most_live(self.config) - there))
+
     def stage(self, number: int, name: str, folder: RoundFolder | None) -> PlannedStage:
         is_done = folder is not None and folder.stage_result(name) is not None
         total, what = self._total(name)
+        if number > 1 and name in GROWING and self.num_growth:
+            more = self.num_growth * (1 if name == "grow" else self.sizes.group_size)
+            what = f"{what}, and at most {more} by growth"
         done = 0 if folder is None else len(folder.units.keys(name))
         recorded = f", {done} recorded" if done and not is_done else ""
         if name in ("tasks", "grow", "repair"):  # what is recorded there is drafts, or tries
@@ -200,6 +217,8 @@ class _Work:
         services = len(self.config.environment.services)
         missing = max(0, self.sizes.num_tasks - self.num_there)
         match name:
+            case "services" if self.num_there:
+                return None, "services that the configuration names since, through their gates"
             case "services":
                 return services, f"{services} built-in services through their gates"
             case "tasks":
@@ -232,6 +251,14 @@ def _system_at(ledger: Ledger, number: int, folders: dict[int, RoundFolder]) -> 
         return None
     with ledger.read_round(number - 1) as before:
         return load_system(ledger.store, before.system_version())
+
+
+def _names_other_services(config: RunConfig, ledger: Ledger, number: int) -> bool:
+    """Return whether a round reads sources again, since they are others than in the one before."""
+    if not number or not ledger.is_finished(number - 1):
+        return False
+    changes = config_changes(ledger.config_of(number - 1), to_json(config))
+    return any(change.key.startswith(KEYS) for change in changes)
 
 
 def _servers(config: RunConfig) -> tuple[str, ...]:
@@ -297,4 +324,10 @@ def _first_tasks(config: RunConfig) -> System:
         compose_task(system, config.task, base + at)
         for at in range(min(MAX_DRAFTS, sizes_of(config).num_tasks))
     ]
-    return with_tasks(system, [item for item in drafts if isinstance(item, ComposedTask)])
+    made = [
+        item
+        for draft in drafts
+        if isinstance(draft, (ComposedTask, ComposedPair))
+        for item in tasks_of(draft)
+    ]
+    return with_tasks(system, made)

@@ -21,6 +21,8 @@ class ErrorRates(Config):
     """Gives one argument another value."""
     malformed_call: float = Field(ge=0, le=1)
     """Writes a call that no parser can read."""
+    break_rule: float = Field(default=0.0, ge=0, le=1)
+    """Does what a policy rule does not allow, and says that it is done; drawn once a rollout."""
 
 
 class ScriptedPolicyConfig(Config):

@@ -50,6 +50,10 @@ class SeededSlips(Slips):
         """Leave a step out."""
         return self._is_drawn("skip_step", self._rates.skip_step, seed, step)
 
+    def breaks_rule(self, seed: int) -> bool:
+        """Do all that is asked, whatever a rule says; drawn once a rollout."""
+        return self._is_drawn("break_rule", self._rates.break_rule, seed, "rule")
+
     def reads(
         self, seed: int, step: str, sources: Iterable[Provenance], observed: Mapping[str, Any]
     ) -> Mapping[str, Any]:
@@ -83,7 +87,7 @@ class SeededSlips(Slips):
         rng.shuffle(names)
         properties = schema.get("properties") or {}
         for name in names:
-            others = _others(arguments[name], properties.get(name), observed)
+            others = others_like(arguments[name], properties.get(name), observed)
             if others:
                 return FrozenDict({**arguments, name: freeze(rng.choice(others))})
         return arguments
@@ -125,7 +129,7 @@ def _draw(what: str) -> float:
     return random.Random(what).random()
 
 
-def _others(value: Any, schema: Any, observed: Mapping[str, Any]) -> Sequence[Any]:
+def others_like(value: Any, schema: Any, observed: Mapping[str, Any]) -> Sequence[Any]:
     """Return plausible wrong values, in a fixed order; none where nothing plausible is at hand."""
     enum = schema.get("enum") if isinstance(schema, Mapping) else None
     if enum:

@@ -3,7 +3,7 @@ every row."""
 
 from __future__ import annotations
 
-from components.records.task import Clause, Condition, Every, Restraint, Task
+from components.records.task import Clause, Condition, Every, Restraint, Ruled, Task
 from loop.plain_page import Page
 from loop.report.changes import value_text
 from loop.show.sources import source_text
@@ -38,6 +38,20 @@ def _form(task: Task, clause: Clause) -> list[tuple[str, str]]:
                 ("which is", "so" if clause.holds else "not so"),
                 ("so gold does", clause.step or "nothing for it"),
                 ("and must not do", clause.otherwise or "nothing else"),
+            ]
+        case Ruled():
+            limit = source_text(clause.source, task.instruction)
+            done = [task.gold[name] for name in (clause.place, clause.then) if name in task.gold]
+            return [
+                ("rule", f"{clause.rule}: {clause.text}"),
+                ("asked for", f"{clause.asked.service}.{clause.asked.tool} at {clause.place}"),
+                ("looks at", limit),
+                ("which the rule", "allows" if clause.allows else "does not allow"),
+                (
+                    "so gold does",
+                    ", then ".join(f"{i.service}.{i.tool}" for i in done) or "nothing for it",
+                ),
+                ("for", ", ".join(clause.asker) or "nobody in particular"),
             ]
         case Every():
             where = "".join(f", {name} is {value_text(v)}" for name, v in clause.where.items())

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 from components.errors import ConfigError
-from loop.config import SUBJECTS, ShowConfig
 from loop.looking import nearest_names, refuse_unknown, round_of
 from loop.plain_page import Page
 from loop.show.graph import show_graph
@@ -21,6 +20,7 @@ from loop.show.service import show_service
 from loop.show.task import show_task, show_task_of_set
 from loop.show.viewed import of_folder, of_round
 from loop.tasks.folder import read_graph, read_set
+from loop.verb_configs import SUBJECTS, ShowConfig
 
 
 def look(config: ShowConfig) -> Page:

@@ -8,11 +8,11 @@ from markupsafe import Markup
 
 from components.records.graph import DependencyGraph
 from components.records.system import System
-from loop.config import ShowConfig
 from loop.report.graph_picture import draw_graph, highlighting, joined, services_of
 from loop.report.page import render_picture
 from loop.report.walk_picture import draw_walk
 from loop.tasks.folder import read_graph, read_set
+from loop.verb_configs import ShowConfig
 
 
 def picture_of(config: ShowConfig) -> str:

@@ -8,6 +8,7 @@ from components.records.task import (
     FromInstruction,
     FromObservation,
     FromRows,
+    FromRule,
     GoldStep,
     Provenance,
 )
@@ -47,3 +48,8 @@ def source_text(source: Provenance, instruction: str) -> str:
             ]
             template = f' "{source.template}"' if source.template else ""
             return f"{source.operation}{template} of {'; '.join(parts)}"
+        case FromRule():
+            limit = source.value
+            told = ", ".join(map(str, limit)) if isinstance(limit, tuple) else value_text(limit)
+            test = f"{source_text(source.source, instruction)} {source.relation.value} {told}"
+            return f"a rule: {source.allowed} if {test}, else {source.otherwise}"

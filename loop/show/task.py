@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from components.environment.world import build_world
+from components.errors import SynthesisError
 from components.records.base import hash_record
 from components.records.rubric import Rubric
 from components.records.system import System
@@ -13,6 +15,7 @@ from components.records.task import (
     Task,
 )
 from components.records.trajectory import ScoredTrajectory
+from components.task.pair_gates import facts_between
 from loop.plain_page import Page
 from loop.report.changes import value_text
 from loop.show.clauses import show_clauses
@@ -49,6 +52,7 @@ def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -
     page.table(facts)
     page.heading("Instruction")
     page.verbatim(task.instruction)
+    _show_edits(page, task)
     for rule in task.policy_rules:
         page.line(f"rule: {rule}")
     _show_user(page, task)
@@ -66,11 +70,47 @@ def _page(system: System, name: str, where: str, facts: list[tuple[str, str]]) -
         ]
     )
     show_clauses(page, task)
+    _show_twin(page, system, task, certificate)
     _show_world(page, task)
     _show_walk(page, task, certificate)
     _show_rubric(page, system.evaluator.rubrics.get(name))
     _show_certificate(page, task, system, certificate)
     return page
+
+
+def _show_edits(page: Page, task: Task) -> None:
+    """Show what the request was before it was calibrated, and how it was."""
+    if not task.edits:
+        return
+    page.line("explicitly it would be:")
+    page.verbatim(task.explicit)
+    said = {
+        "indirect": "{step} reads by what it is, not by {name}",
+        "lookup": "{step} looks up {name}",
+        "join": "the sentence of {step} joins the one before",
+    }
+    for edit in task.edits:
+        page.line(said[edit.kind].format(step=edit.step, name=edit.name))
+
+
+def _show_twin(page: Page, system: System, task: Task, certificate: Certificate | None) -> None:
+    """Show the other half of a pair, and the one fact in which its world differs."""
+    twin = None if certificate is None else system.tasks.get(certificate.twin)
+    if twin is None:
+        return
+    page.heading(f"Pair {task.pair}: the same words, and one fact is otherwise")
+    page.line(f"twin: {twin.task_id}")
+    try:
+        facts = facts_between(build_world(system, task.world), build_world(system, twin.world))
+    except SynthesisError as error:
+        page.line(f"its fact cannot be shown: {error}")
+        return
+    page.table(
+        [
+            (row, f"{field} is {value_text(own)} here", f"{value_text(other)} in the twin")
+            for row, field, own, other in facts
+        ]
+    )
 
 
 def _show_user(page: Page, task: Task) -> None:

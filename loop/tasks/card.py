@@ -15,6 +15,7 @@ from components.task.measures import measure_tasks
 from loop.composing import Composed
 from loop.plain_page import Page
 from loop.services import Services
+from loop.tasks.leaks import leaks_of
 from loop.train.split import Kind
 
 _OWN = "as this project"
@@ -47,6 +48,7 @@ def card_of(
         "drafted": composed.drafted,
         "rejected": composed.rejected,
         "splits": dict(sorted(counts.items())),
+        "leaks": to_json(leaks_of(system, splits)),
         "measures": to_json(measure_tasks(system)),
     }
 
@@ -81,6 +83,7 @@ def show_card(card: Mapping[str, Any]) -> Page:
         [
             ("rejected", _counts(dict(rejected)) or "none"),
             ("splits", _counts(card["splits"])),
+            ("leaks", _leaks(card["leaks"])),
             ("services", f"{len(services)} in the system, {needed} needed by some task"),
             ("tools", f"{tools}, {simulated} of them simulated; simulated ones are in no solution"),
             ("tools used", f"{measures['tools_used']} of {measures['tools_offered']}"),
@@ -111,6 +114,11 @@ def show_card(card: Mapping[str, Any]) -> Page:
     for name, reason in sorted(card["refused"].items()):
         page.line(f"{name} is not in it: {reason}")
     return page
+
+
+def _leaks(leaks: Mapping[str, Any]) -> str:
+    told = f": {leaks['found'][0]}" if leaks["found"] else ""
+    return f"{len(leaks['found'])} of {leaks['checked']} held-out tasks{told}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from components.errors import ConfigError
 from components.records.base import to_json
-from components.task.foreign.findings import MEANING, Finding, Kind, calls_of, replay
+from components.task.foreign.findings import (
+    MEANING,
+    REMARKS,
+    Finding,
+    Kind,
+    calls_of,
+    replay,
+    sorted_out,
+)
 from components.task.foreign.gates import audit, not_applied, pooled
 from components.task.foreign.worker import Foreign, ForeignTask, opened
-from loop.config import CertifyConfig
 from loop.console import Console
 from loop.plain_page import Page
 from loop.result_file import write_result
+from loop.verb_configs import CertifyConfig
 
 SHOWN = 3
 """Calls of a counterexample that the page shows, the last ones; `replay` shows all."""
@@ -27,14 +36,35 @@ def is_foreign(tasks: str) -> bool:
     return tasks.startswith(("tau2:", "bfcl:")) or tasks.endswith(".jsonl")
 
 
-def audit_foreign(config: CertifyConfig) -> int:
-    """Audit a benchmark, or play one finding again, and return the exit status."""
-    kind, path = config.tasks, config.path
-    if kind.endswith(".jsonl"):
-        kind, path = "lines", config.tasks
+@contextlib.contextmanager
+def open_foreign(tasks: str, path: str | None, python: str | None) -> Iterator[Foreign]:
+    """Run the benchmark that `tasks` names while the block lasts.
+
+    Args:
+        tasks: as `is_foreign` takes it.
+        path: a checkout; None: what the interpreter has installed.
+        python: the interpreter; None: this one.
+
+    Raises:
+        ConfigError: it names none, or cannot be started.
+    """
+    if not is_foreign(tasks):
+        raise ConfigError(
+            f"tasks must name somebody else's benchmark here (got '{tasks}'); set "
+            "tasks=tau2:retail, tasks=tau2:airline, tasks=bfcl:multi_turn or tasks=FILE.jsonl"
+        )
+    kind = "lines" if tasks.endswith(".jsonl") else tasks
+    if kind == "lines":
+        path = tasks
         if not Path(path).is_file():
             raise ConfigError(f"tasks: there is no file {path}")
-    with opened(kind, path, config.python) as foreign:
+    with opened(kind, path, python) as foreign:
+        yield foreign
+
+
+def audit_foreign(config: CertifyConfig) -> int:
+    """Audit a benchmark, or play one finding again, and return the exit status."""
+    with open_foreign(config.tasks, config.path, config.python) as foreign:
         tasks = [foreign.task(name) for name in foreign.names]
         if config.replay is not None:
             return _replayed(foreign, tasks, config.replay)
@@ -44,11 +74,12 @@ def audit_foreign(config: CertifyConfig) -> int:
             findings += audit(foreign, task, pool)
             console.progress("audit", done, len(tasks), note=f"{len(findings)} findings")
         console.close()
+        findings = sorted_out(findings)
         result = _result(config.tasks, foreign, tasks, findings)
     if config.out is not None:
         write_result(config.out, result)
     _page(result, findings).show()
-    return 1 if findings else 0
+    return 1 if result["defective"] else 0
 
 
 def _result(
@@ -60,7 +91,8 @@ def _result(
         "benchmark": name,
         "about": foreign.about,
         "tasks": len(tasks),
-        "defective": len({item.task for item in findings}),
+        "defective": len({item.task for item in findings if item.kind not in REMARKS}),
+        "with_remarks": len({item.task for item in findings if item.kind in REMARKS}),
         "kinds": {
             kind.value: {
                 "findings": counts[kind],
@@ -69,6 +101,9 @@ def _result(
             }
             for kind in Kind
         },
+        "ignored": dict(
+            Counter(item.argument for item in findings if item.kind is Kind.ARGUMENT_IGNORED)
+        ),
         "not_applied": not_applied(tasks),
         "findings": [to_json(item) for item in findings],
     }
@@ -80,12 +115,10 @@ def _page(result: dict[str, Any], findings: Sequence[Finding]) -> Page:
     for key, text in result["about"].items():
         page.line(f"{key}: {text}")
     page.heading("By kind: findings, tasks")
-    page.table(
-        [
-            (kind, str(row["findings"]), str(row["tasks"]), row["meaning"])
-            for kind, row in result["kinds"].items()
-        ]
-    )
+    page.table(_rows(result, remarks=False))
+    page.heading(f"Remarks, on {result['with_remarks']} tasks; none is defective by them alone")
+    page.table(_rows(result, remarks=True))
+    page.table([(name, f"{count} tasks") for name, count in sorted(result["ignored"].items())], 4)
     if result["not_applied"]:
         page.heading("Gates that do not apply, or not to all")
         page.table(sorted(result["not_applied"].items()))
@@ -100,6 +133,14 @@ def _page(result: dict[str, Any], findings: Sequence[Finding]) -> Page:
         shown = [*more, *calls[-SHOWN:], *says] or ["no call"]
         page.line(f"{'; '.join(shown)}: {verdict}", 4)
     return page
+
+
+def _rows(result: dict[str, Any], *, remarks: bool) -> list[tuple[str, str, str, str]]:
+    return [
+        (kind, str(row["findings"]), str(row["tasks"]), row["meaning"])
+        for kind, row in result["kinds"].items()
+        if (Kind(kind) in REMARKS) == remarks
+    ]
 
 
 def _replayed(foreign: Foreign, tasks: Sequence[ForeignTask], name: str) -> int:

@@ -27,7 +27,7 @@ from components.records.rubric import Rubric
 from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
 from components.records.trajectory import ScoredTrajectory, Trajectory, Turn
-from components.task.compose import ComposedTask, TaskSettings, compose_task
+from components.task.compose import ComposedPair, ComposedTask, TaskSettings, compose_task
 from components.task.config import TaskConfig
 from loop.compute.jobs import Job, Work
 from loop.policy.config import ErrorRates
@@ -75,6 +75,8 @@ class _Drawn:
     distractors: int
     domains: tuple[str, ...]
     multi_turn: float
+    implicit: float
+    policies: float
 
 
 async def draft_gold(
@@ -98,10 +100,14 @@ async def draft_gold(
         distractors=distractors,
         domains=sizes.domains,
         multi_turn=sizes.multi_turn,
+        implicit=sizes.implicit,
+        policies=sizes.policies,
     )
     composed = compose_task(system, drawn, rng.getrandbits(48))
     if isinstance(composed, RejectedDraft):
         return composed
+    if isinstance(composed, ComposedPair):
+        composed = rng.choice([composed.compliant, composed.adversarial])
     kind = kind_of(system.environment, composed.task, composed.certificate)
     full = with_tasks(system, {composed.task.task_id: composed})
     has_slips = kind is Kind.TRAIN and rng.random() < way.slip_share

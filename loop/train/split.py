@@ -11,6 +11,9 @@ The rule, in full. A task is held out if one of these holds, looked at in this o
    its answer calls by such a name, and on every entity that its gold solution changes.
 4. `familiar`: its own id is drawn: one task in sixteen. Nothing about it is new but the task.
 
+The halves of a pair share their sequence, with what is asked for in its place, and their id here; a
+pair that the rule would still divide does not become one.
+
 Everything else is `train`. Whether something is held out is the hash of its name, so it never
 changes with the seed or the number of tasks. What a task merely shows in passing (a list that also
 holds another row) is no part of the rule.
@@ -30,6 +33,7 @@ from components.records.frozen import FrozenDict, texts_in
 from components.records.system import Environment
 from components.records.task import Certificate, Task
 from components.task.duplicates import calls_of
+from components.task.rules import complied
 
 _SALT = "selvage-split-1"
 _ONE_IN = 8
@@ -61,11 +65,15 @@ def kind_of(environment: Environment, task: Task, certificate: Certificate) -> K
     """
     if _is_drawn("services", " ".join(sorted(task.world.services)), _ONE_IN):
         return Kind.SERVICES
-    if _is_drawn("sequence", " ".join(calls_of(task)), _ONE_IN):
+    if _is_drawn("sequence", " ".join(calls_of(complied(task))), _ONE_IN):
         return Kind.SEQUENCE
     if any(is_held_out(entity) for entity in entities_of(environment, task, certificate)):
         return Kind.ENTITY
-    return Kind.FAMILIAR if _is_drawn("task", task.task_id, _FAMILIAR_ONE_IN) else Kind.TRAIN
+    return (
+        Kind.FAMILIAR
+        if _is_drawn("task", task.pair or task.task_id, _FAMILIAR_ONE_IN)
+        else Kind.TRAIN
+    )
 
 
 def is_held_out(entity: str) -> bool:
@@ -80,6 +88,8 @@ def entities_of(environment: Environment, task: Task, certificate: Certificate) 
     for record in certificate.gold_run.values():
         texts += texts_in(record.arguments)
     texts += texts_in(certificate.gold_answer)
+    for arguments in certificate.forbidden.values():
+        texts += texts_in(arguments) if task.pair else []
     found = {entity for text in texts for entity in named_in(names, text)}
     for record in certificate.gold_run.values():
         for change in record.changes:

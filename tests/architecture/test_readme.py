@@ -124,8 +124,8 @@ def test_command_of_the_readme_runs(
     arguments = [part.replace("/models/my-model", str(model)) for part in arguments]
     arguments = [part.replace("runs/", f"{runs_dir}/") for part in arguments]
     verb = arguments[0]
-    if verb == "compose":
-        arguments = [FEW.sub("2", part) for part in arguments]
+    if verb in ("compose", "evolve"):
+        arguments = [FEW.sub("2" if verb == "compose" else "3", part) for part in arguments]
     if {"tasks=tasks", "graph=tasks"} & set(arguments) or verb == "certify":
         made = ["task.count=2", "compute=local", "out=tasks", f"runs_dir='{runs_dir}'"]
         assert main(["compose", *made]) == 0

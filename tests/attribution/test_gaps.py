@@ -13,7 +13,7 @@ from attribution.attribute import attribute_trajectory
 from attribution.evidence import same_place
 from attribution.modes import failure_modes
 from attribution.patchers.propose import propose
-from attribution.records import AcceptanceRecord, Attribution, Decision, Party
+from attribution.records import AcceptanceRecord, Attribution, Decision, EvidenceKind, Party
 from attribution.review import review_task
 from attribution.swap import make_patch
 from components.records.blueprint import ToolBlueprint
@@ -241,7 +241,7 @@ def test_what_breaks_the_judgement_itself_is_undecided() -> None:
         assert attribute_trajectory(system, one, lost).verdict.rollout_id == trajectory.rollout_id
 
 
-def test_a_false_sentence_in_a_spec_changes_nothing_and_is_held_weakly() -> None:
+def test_a_false_sentence_in_a_spec_blames_nobody_and_is_named() -> None:
     name = next(name for name, _, call in certified_calls() if call.tool == "set_leave")
     spec = clean().reference.specs["directory"]
     tool = spec.tools["set_leave"]
@@ -257,11 +257,13 @@ def test_a_false_sentence_in_a_spec_changes_nothing_and_is_held_weakly() -> None
 
     attributions = attribute_all(system, played)
 
-    verdicts = [item.verdict for item in attributions]
-    accused = [b for v in verdicts for b in v.blamed if b.party is not Party.POLICY]
-    assert all(blame.confidence <= 0.5 for blame in accused)
+    for item, (_, scored) in zip(attributions, played, strict=True):
+        assert not any(blame.party is not Party.POLICY for blame in item.verdict.blamed)
+        assert (item.verdict.decision is Decision.CLEARED) is bool(scored.passed)
+        named = [fact.place for fact in item.evidence if fact.kind is EvidenceKind.REFERENCE]
+        assert named == ["spec/directory#/tools/set_leave/rules/future"]
     mended, decided = mend(system, played, attributions)
-    assert not any(record.accepted for _, record in decided)
+    assert not decided
     assert mended is system
 
 

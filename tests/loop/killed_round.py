@@ -35,8 +35,8 @@ def main() -> None:
     """Kill a round at the passes of its failpoints, resume it, and compare the summaries.
 
     Tried are passes before a rename or commit, and of those after it the last of each kind: what is
-    on disk after one is what is there before the next. `STEP` 1 tries all of them; otherwise every
-    `STEP`-th, the first and the last of each kind.
+    on disk after one is what is there before the next. `STEP` 1 tries all of them; 0 the last
+    before a rename or commit of each kind; otherwise every `STEP`-th, and the last of each kind.
     """
     folder, number, step = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     start: Path | None = None
@@ -95,6 +95,8 @@ def points(config: RunConfig, trace: Path) -> list[tuple[str, int]]:
 def chosen(passes: list[tuple[str, int]], step: int) -> list[tuple[str, int]]:
     """Return the passes to die at."""
     last = dict(passes)
+    if not step:
+        return [item for item in last.items() if item[0].endswith("before")]
     return [
         (name, count)
         for name, count in passes

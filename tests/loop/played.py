@@ -22,6 +22,7 @@ SMALL = (
     "tracking=none",
     "scale=smoke",
     "task.count=4",
+    "grow.tasks=0",
     "environment.services=[helpdesk,directory,mail]",
 )
 LISTING = {

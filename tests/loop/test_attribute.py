@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from attribution.evidence import evidence
+from attribution.records import EvidenceKind, Party
 from loop.__main__ import main
 from loop.compute.in_process import InProcess
 from loop.compute.jobs import Job, SharedT, UnitT
 from loop.compute.pool import Pool
 from loop.ledger import Ledger
 from loop.reattribute import Recorded, attribute_again
+from loop.reattribute_page import again_page
 from loop.show.seen import Seen
 from tests.loop.played import files_of, unit_bodies
 
@@ -90,6 +94,33 @@ def test_a_verdict_that_comes_out_otherwise_is_told(played: Path) -> None:
 
     assert not again.is_equal
     assert list(again.verdicts.values()).count(Recorded.DIFFERS) == 1
+
+
+def test_references_in_doubt_are_listed_once_and_apart(played: Path) -> None:
+    doubt = evidence(
+        EvidenceKind.REFERENCE,
+        Party.ENVIRONMENT,
+        "spec/directory#/tools/set_leave/rules/future",
+        "doubtful: the sentence",
+        against=False,
+    )
+    pool = Pool(InProcess, lambda _line: None)
+    with Ledger(played, "a").read_round(1) as folder:
+        seen = Seen(run="a", number=1, folder=folder)
+        again = attribute_again(seen, pool, None, lambda _done, _of: None)
+        doubted = {
+            key: item.model_copy(update={"evidence": (*item.evidence, doubt)})
+            for key, item in again.attributions.items()
+        }
+
+        told = again_page(seen, replace(again, attributions=doubted)).text()
+        usual = again_page(seen, again).text()
+
+    pool.close()
+
+    assert told.count("doubtful: the sentence") == 1
+    assert "References in doubt" in told
+    assert "References in doubt" not in usual
 
 
 @pytest.mark.parametrize(

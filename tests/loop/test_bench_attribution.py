@@ -41,7 +41,7 @@ FAULTS = (
 def labels(clean: System, faulty: System, party: Party | None) -> list[tuple[Played, Label]]:
     found = []
     for name in sorted(clean.tasks):
-        for trajectory, scored in play_group(faulty, name, 6, SEED):
+        for trajectory, scored in play_group(faulty, name, range(6), SEED):
             arms = arm_of(clean, name), arm_of(faulty, name)
             label = label_of(*arms, party, trajectory, scored, SEED)
             assert label is not None
@@ -76,7 +76,7 @@ def test_a_failure_that_the_clean_twin_passes_is_the_components() -> None:
     passed_in_clean = [
         scored.passed
         for name in sorted(system.tasks)
-        for _, scored in play_group(system, name, 6, SEED)
+        for _, scored in play_group(system, name, range(6), SEED)
     ]
     for passed, (_, label) in zip(passed_in_clean, found, strict=True):
         if passed:
@@ -100,7 +100,7 @@ def test_a_pass_that_only_a_lax_rubric_gives_is_false() -> None:
         )
         faulty = changed(system, lax)
         arms = arm_of(system, name), arm_of(faulty, name)
-        for trajectory, scored in play_group(faulty, name, 40, SEED):
+        for trajectory, scored in play_group(faulty, name, range(40), SEED):
             label = label_of(*arms, Party.EVALUATOR, trajectory, scored, SEED)
             assert label is not None
             found.append((scored, label))

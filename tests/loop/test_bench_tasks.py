@@ -41,7 +41,7 @@ def test_a_good_set_meets_every_bar(
     by_kind = found["mutants_by_kind"].values()
     assert sum(item["total"] for item in by_kind) == found["mutants_killed"]["total"] > 30
     faults = found["faults"]
-    assert faults["kinds"] == 56
+    assert faults["kinds"] == 58
     rows = faults["by_kind"].values()
     assert sum(row["total"] for row in rows) == faults["refused"]["total"] > 30
     assert sum(row["harmless"] for row in rows) == faults["harmless"]

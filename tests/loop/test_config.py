@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-import loop.config
 from components.errors import ConfigError
 from loop.config import RunConfig, Sizes, sizes_of
 from loop.config_keys import keys_of
 from loop.hydra_entry import CONF, default_values, run_verb
+from loop.verb_configs import MODELS
 from loop.verbs import VERBS, find_verb
 from tests.loop.configs import run_config
 
 TOP_LEVEL = [
-    "run", "runs_dir", "round", "seed", "scale", "out", "dry_run", "environment", "task", "harness",
-    "evaluator", "policy", "rollout", "attribution", "faults", "train", "compute", "tracking",
+    "run", "runs_dir", "round", "seed", "scale", "out", "dry_run", "environment", "task", "grow",
+    "harness", "evaluator", "policy", "rollout", "attribution", "faults", "train", "compute",
+    "tracking",
 ]  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def test_every_choice_of_every_group_validates(overrides: list[str]) -> None:
 def test_choices_are_the_files_of_their_folder() -> None:
     choices: dict[str, set[str]] = {}
     for verb in VERBS:
-        for key in keys_of(getattr(loop.config, verb.config)):
+        for key in keys_of(MODELS[verb.config]):
             if key.choices:
                 choices.setdefault(key.folder, set()).update(key.choices)
     for folder, found in choices.items():
@@ -64,7 +65,7 @@ def test_choices_are_the_files_of_their_folder() -> None:
 
 def test_every_key_has_a_default_in_conf_and_a_meaning() -> None:
     for verb in VERBS:
-        model = getattr(loop.config, verb.config)
+        model = MODELS[verb.config]
         defaults = default_values(verb, model)
         for key in keys_of(model):
             assert key.meaning, key.name

@@ -12,7 +12,9 @@ from loop.ledger import Ledger
 from loop.summary import RoundSummary
 from tests.policy.models import needs_model
 
-SMALL = ("scale=smoke", "task.count=1", "harness.max_turns=4", "tracking=none")
+SMALL = (
+    "scale=smoke", "task.count=1", "rollout.group_size=1", "harness.max_turns=4", "tracking=none",
+)  # fmt: skip
 
 
 @needs_model
@@ -28,9 +30,9 @@ def test_the_built_in_model_plays_a_round_learns_and_plays_the_next(
     assert "tokens a second" in report.read_text()
     told = RoundSummary.model_validate_json((report.parent / "summary.json").read_bytes())
     assert told.reeval is not None
-    assert told.reeval.before.rollouts == told.reeval.after.rollouts == 2
+    assert told.reeval.before.rollouts == told.reeval.after.rollouts == 1
     assert told.training is not None
-    assert told.training.samples + sum(told.training.left_out.values()) == 2
+    assert told.training.samples + sum(told.training.left_out.values()) == 1
     assert "held_out" not in told.training.left_out
     with Ledger(tmp_path, "default").read_round(1) as folder:
         turns = [

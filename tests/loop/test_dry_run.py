@@ -151,10 +151,10 @@ def test_seconds_grow_with_the_units_of_a_stage(played: Path) -> None:
 
 
 def test_new_tasks_of_a_later_round_take_what_the_first_ones_took(played: Path) -> None:
-    plan = planned(played, "run=a", "task.count=6")
+    plan = planned(played, "run=a", "task.count=6", "grow.tasks=1")
 
     (grow,) = [stage for stage in plan.stages if stage.name == "grow"]
-    assert grow.work == "2 more tasks to certify"
+    assert grow.work == "2 more tasks to certify, and at most 1 by growth"
     assert grow.seconds is not None
     seconds = [
         json.loads((played / name / "timing.json").read_text())["tasks"] / count * 2
@@ -167,6 +167,16 @@ def test_new_tasks_of_a_later_round_take_what_the_first_ones_took(played: Path) 
     ]
     assert grow.seconds.rounds == ("a/round-0000", "b/round-0000", "c/round-0000", "d/round-0000")
     assert [grow.seconds.low, grow.seconds.high] == pytest.approx([min(seconds), max(seconds)])
+
+
+def test_services_that_are_named_between_rounds_are_a_stage_of_the_later_one(
+    played: Path,
+) -> None:
+    plan = planned(played, "run=a", "environment.services=[helpdesk,directory,mail,crm]")
+
+    first, second, *_ = plan.stages
+    assert (first.round, first.name, second.name) == (3, "services", "grow")
+    assert first.work == "services that the configuration names since, through their gates"
 
 
 def test_a_round_that_trains_has_one_more_stage(tmp_path: Path) -> None:

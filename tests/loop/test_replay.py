@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from loop.__main__ import main
-from loop.config import ReplayConfig, SwapConfig
 from loop.ledger import Ledger
 from loop.replaying import Replayed, replay_rollout
 from loop.show.seen import Seen
+from loop.verb_configs import ReplayConfig, SwapConfig
 from tests.loop.played import files_of, unit_bodies
 
 COMPONENTS = ("environment", "task", "harness", "evaluator")

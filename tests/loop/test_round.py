@@ -114,7 +114,7 @@ def test_second_round_starts_from_the_repaired_system(
     result, first = faulty
     runs_dir = result.folder.parents[1]
 
-    second, told = play(runs_dir, "round=2", "tracking=none")
+    second, told = play(runs_dir, "round=2", "tracking=none", "grow.tasks=0")
 
     assert second.number == 2
     assert told["system_before"] == first["system_after"]

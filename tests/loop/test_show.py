@@ -14,8 +14,8 @@ import pytest
 
 from components.environment.catalog_loader import load_service
 from loop.__main__ import main
-from loop.config import SUBJECTS, ShowConfig
 from loop.show.look import look
+from loop.verb_configs import SUBJECTS, ShowConfig
 from tests.loop.played import files_of, unit_bodies
 
 

@@ -23,6 +23,7 @@ def shown(kind: str, capsys: pytest.CaptureFixture[str]) -> str:
         ("every", ("every:", "one write each", "every_but_one")),
         ("count", ("the number of", "wrong_count")),
         ("date", (", from the clock", "wrong_day")),
+        ("implicit", ("explicitly it would be:", " looks up ")),
     ],
 )
 def test_a_page_shows_words_and_checkable_form(

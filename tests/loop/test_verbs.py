@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import loop.config
 from components.records.config import Config
 from loop.__main__ import main
+from loop.verb_configs import MODELS
 from loop.verbs import EXAMPLES, VERBS, find_verb, nearest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ def test_every_verb_has_its_command_file_and_its_yaml() -> None:
 
 def test_every_verb_names_a_model_of_its_configuration() -> None:
     for verb in VERBS:
-        assert issubclass(getattr(loop.config, verb.config), Config)
+        assert issubclass(MODELS[verb.config], Config)
 
 
 def test_help_lists_each_verb_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,8 @@ class Settings:
     distractors: int = 1
     domains: tuple[str, ...] = ()
     multi_turn: float = 0.0
+    implicit: float = 0.0
+    policies: float = 0.0
 
 
 SMALL = ("directory", "helpdesk", "mail")
@@ -108,7 +110,8 @@ def system_with(kind: str) -> System:
     """
     system = system_of(builtin_services()).model_copy(update={"harness": default_harness()})
     for seed in range(60):
-        made = compose_task(system, Settings(k=3, walk_length=6), seed)
+        sizes = Settings(k=3, walk_length=6, implicit=float(kind == "implicit"))
+        made = compose_task(system, sizes, seed)
         if isinstance(made, ComposedTask) and kind in grammar_of(made.task):
             name = made.task.task_id
             certificates = FrozenDict({name: made.certificate})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 
 from components.records.base import Record
@@ -28,6 +30,12 @@ class Kind(StrEnum):
     ORDER_MATTERS = "order_matters"
     VALUE_UNSAID = "value_unsaid"
     WORDING_UNSAID = "wording_unsaid"
+    REFUSAL_PASSES = "refusal_passes"
+    ARGUMENT_IGNORED = "argument_ignored"
+
+
+REMARKS = frozenset({Kind.REFUSAL_PASSES, Kind.ARGUMENT_IGNORED})
+"""What is worth knowing of a benchmark, and makes no task defective by itself."""
 
 
 MEANING = {
@@ -48,6 +56,8 @@ MEANING = {
     Kind.ORDER_MATTERS: "gold with two independent writes the other way round fails",
     Kind.VALUE_UNSAID: "gold uses a value that nothing says",
     Kind.WORDING_UNSAID: "a text must be worded exactly so, and nothing says these words",
+    Kind.REFUSAL_PASSES: "all that is asked of the agent is to refuse, and a silent one passes too",
+    Kind.ARGUMENT_IGNORED: "a tool takes any value of an argument, in several tasks",
 }
 
 
@@ -77,6 +87,24 @@ class Finding(Record):
     """The benchmark's verdict on it."""
     refused: list[int]
     """Positions of its calls that are refused."""
+    argument: str = ""
+    """`tool.argument` that the finding is about, where it is about one."""
+
+
+_SEVERAL = 3
+"""Tasks in which a tool takes any value of an argument: it is the tool's way then."""
+
+
+def sorted_out(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings with those that are one tool's way, whatever the task, called so."""
+    tasks = Counter({(item.argument, item.task) for item in findings if item.argument})
+    often = Counter(argument for argument, _task in tasks)
+    return [
+        item.model_copy(update={"kind": Kind.ARGUMENT_IGNORED})
+        if item.kind is Kind.VALUE_UNCHECKED and often[item.argument] >= _SEVERAL
+        else item
+        for item in findings
+    ]
 
 
 def steps(turns: Turns) -> list[list[Step]]:
@@ -101,7 +129,9 @@ class Found:
         self._task = task
         self.items: list[Finding] = []
 
-    def add(self, kind: Kind, why: str, turns: Turns, message: str, played: Played) -> None:
+    def add(
+        self, kind: Kind, why: str, turns: Turns, message: str, played: Played, argument: str = ""
+    ) -> None:
         """Add a finding with what was played to show it."""
         same = sum(item.kind is kind for item in self.items)
         self.items.append(
@@ -114,6 +144,7 @@ class Found:
                 message=message,
                 passes=played.passes,
                 refused=refused(played),
+                argument=argument,
             )
         )
 

@@ -19,6 +19,7 @@ import jsonschema_rs
 from components.task.foreign.findings import Finding, Found, Kind
 from components.task.foreign.policy import broken_rules
 from components.task.foreign.values import fields, said, unsaid, unsaid_wordings
+from components.task.foreign.words import words
 from components.task.foreign.worker import Call, Foreign, ForeignTask, Played, Turns
 
 TRIES = 3
@@ -80,7 +81,7 @@ def audit(foreign: Foreign, task: ForeignTask, pool: Pool) -> list[Finding]:
     found = Found(task)
     gold = foreign.run(task.name, task.gold, task.message)
     _gold(foreign, task, gold, found)
-    for sentence, at in broken_rules(task, gold):
+    for sentence, at in broken_rules(task.policy, task.calls, gold.flat):
         found.add(Kind.BREAKS_POLICY, f"call {at + 1}: {sentence}", task.gold, task.message, gold)
     for call, key, value in unsaid(foreign, task, gold):
         why = f"{call['tool']}: {key}={value!r} stands nowhere that an agent could see"
@@ -162,7 +163,8 @@ def _idle(foreign: Foreign, task: ForeignTask, gold: Played, found: Found) -> No
         what = f"{', '.join(wrote)} of gold leaves all as it was" if wrote else "gold has no write"
         stated = f"; stated, not scored: {task.unscored[0]}" if task.unscored else ""
         why = f"{what}, and nothing else is scored{stated}"
-        found.add(Kind.NOTHING_PASSES, why, nothing, "", idle)
+        kind = Kind.REFUSAL_PASSES if _only_refuses(task, wrote) else Kind.NOTHING_PASSES
+        found.add(kind, why, nothing, "", idle)
     elif task.words:
         echo = "\n".join(task.texts)
         if (heard := foreign.run(task.name, nothing, echo)).passes:
@@ -179,6 +181,21 @@ def _idle(foreign: Foreign, task: ForeignTask, gold: Played, found: Found) -> No
         if other and (loose := foreign.run(task.name, task.gold, message)).passes:
             why = f"'{word}' is found in '{other}', which gold sees and which says something else"
             found.add(Kind.WORD_TOO_SHORT, why, task.gold, message, loose)
+
+
+def _only_refuses(task: ForeignTask, wrote: Sequence[str]) -> bool:
+    """Return whether the agent is asked for nothing but to leave all as it is: gold only looks, and
+    what is stated for whoever judges says what must not be done.
+    """
+    looks = all(call["tool"].partition("_")[0].lower() in words().looking for call in task.calls)
+    refusing = words().refusing
+    return (
+        not wrote
+        and looks
+        and not task.unscored_words
+        and bool(task.unscored)
+        and all(refusing.search(sentence.lower()) for sentence in task.unscored)
+    )
 
 
 def _other_token(word: str, texts: Sequence[str]) -> str:
@@ -249,7 +266,8 @@ def _values(
     if free:
         names = f" ({len(free)} arguments are so)" if len(free) > 1 else ""
         why = f"call {place + 1}, {call['tool']}: {free[0][0]}{names}"
-        found.add(Kind.VALUE_UNCHECKED, why, free[0][1], task.message, free[0][2])
+        argument = f"{call['tool']}.{free[0][0].partition('=')[0]}"
+        found.add(Kind.VALUE_UNCHECKED, why, free[0][1], task.message, free[0][2], argument)
 
 
 def _more(foreign: Foreign, task: ForeignTask, gold: Played, pool: Pool, found: Found) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from components.task.foreign.worker import ForeignTask, Played
+from components.task.foreign.worker import Call
 
 
 @cache
@@ -24,13 +24,21 @@ def _policy(name: str) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def broken_rules(task: ForeignTask, gold: Played) -> Iterator[tuple[str, int]]:
-    """Yield each sentence that gold breaks, with the position of the call."""
-    if task.policy is None:
+def broken_rules(
+    name: str | None, calls: Sequence[Call], answers: Sequence[dict[str, Any]]
+) -> Iterator[tuple[str, int]]:
+    """Yield each sentence that calls break, with the position of the call.
+
+    Args:
+        name: the policy; None: there is none.
+        calls: what was called, in order.
+        answers: what came of each, as the benchmark gave it.
+    """
+    if name is None:
         return
-    policy = _policy(task.policy)
+    policy = _policy(name)
     owners: set[str] = set()
-    for at, (call, answer) in enumerate(zip(task.calls, gold.flat, strict=True)):
+    for at, (call, answer) in enumerate(zip(calls, answers, strict=True)):
         if answer["error"] or not answer.get("wrote"):
             continue
         seen = {"args": call["arguments"], **answer["facts"]}

@@ -9,6 +9,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,6 +76,8 @@ class ForeignTask:
     """Tools that are withheld, turn by turn."""
     policy: str | None
     """Name of the policy whose rules apply."""
+    is_scenario: bool
+    """Whether the text is what a simulated user is told, rather than what it says."""
     reads: list[Call]
     """Reads, besides those of gold, that show what gold uses to one who knows how to ask."""
 
@@ -90,13 +93,24 @@ class Foreign:
     def __init__(self, process: subprocess.Popen[str], python: str) -> None:
         self._process = process
         self._python = python
+        self._lock = threading.Lock()
         found = self._asked({"op": "open"})
         self.names: list[str] = found["tasks"]
         self.about: dict[str, Any] = found["about"]
+        self.rules: str = found["rules"]
+        """The policy text that an agent is given; empty: none."""
 
     def task(self, name: str) -> ForeignTask:
         """Return a task."""
         return ForeignTask(name=name, **self._asked({"op": "task", "id": name}))
+
+    def use(self, tasks: Sequence[dict[str, Any]]) -> None:
+        """Take tasks, as the benchmark writes them, in place of its own.
+
+        Raises:
+            ConfigError: the benchmark cannot take tasks.
+        """
+        self.names = self._asked({"op": "use", "tasks": list(tasks)})["tasks"]
 
     def run(self, name: str, turns: Turns, message: str) -> Played:
         """Play calls from a task's start and have them judged."""
@@ -110,6 +124,11 @@ class Foreign:
         )
 
     def _asked(self, request: dict[str, Any]) -> Any:
+        """Return the answer to a request; threads take turns."""
+        with self._lock:
+            return self._answer(request)
+
+    def _answer(self, request: dict[str, Any]) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:

@@ -24,13 +24,13 @@ from attribution.swap import body_of, swap
 from components.environment.world import build_world
 from components.evaluator.constraints import argument_constraints
 from components.evaluator.rubric import is_pass, score_criteria
-from components.records.frozen import FrozenDict
 from components.records.patch import Component, Patch
 from components.records.system import System
-from components.task.compose import ComposedTask, compose_task
+from components.task.compose import ComposedPair, ComposedTask, compose_task
 from components.task.gold import Gold, run_gold
 from components.task.graph import tool_graph
 from components.task.mutants import Mutant, Mutants
+from loop.composing import tasks_of, with_tasks
 from tests.attribution.composed import SETTINGS, composed_system
 
 NUM_TASKS, NUM_CANDIDATES = 24, 12
@@ -39,21 +39,20 @@ _MISSING = object()
 
 @cache
 def system() -> System:
-    """Return the clean system that all kinds are tried on; one of its tasks picks a row of a
-    list.
+    """Return the clean system that all kinds are tried on; one of its tasks picks a row of a list,
+    and two are a pair under a policy rule.
     """
     made = composed_system(NUM_TASKS)
-    picking = _picking_task(made)
-    name, reference = picking.task.task_id, made.reference
-    rubrics = FrozenDict({**made.evaluator.rubrics, name: picking.rubric})
-    certificates = FrozenDict({**reference.certificates, name: picking.certificate})
-    return made.model_copy(
-        update={
-            "tasks": FrozenDict({**made.tasks, name: picking.task}),
-            "evaluator": made.evaluator.model_copy(update={"rubrics": rubrics}),
-            "reference": reference.model_copy(update={"certificates": certificates}),
-        }
-    )
+    return with_tasks(made, [_picking_task(made), *_pair(made)])
+
+
+def _pair(made: System) -> tuple[ComposedTask, ...]:
+    settings = SETTINGS.model_copy(update={"k": 2, "walk_length": 4, "policies": 1.0})
+    for seed in range(20):
+        found = compose_task(made, settings, seed)
+        if isinstance(found, ComposedPair):
+            return tasks_of(found)
+    raise AssertionError("no draft became a pair")
 
 
 def _picking_task(made: System) -> ComposedTask:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from components.errors import ConfigError
-from components.task.foreign.findings import Kind, replay
+from components.task.foreign.findings import Finding, Kind, replay, sorted_out
 from components.task.foreign.gates import audit, not_applied, pooled
 from components.task.foreign.policy import broken_rules
 from components.task.foreign.values import said
-from components.task.foreign.worker import Foreign, ForeignTask, Played, opened
+from components.task.foreign.worker import Foreign, ForeignTask, opened
 from tests.task.foreign.packages import (
     SHOP,
     bfcl_package,
@@ -104,7 +104,8 @@ def test_retail_wheel_is_audited_with_its_tools_and_policy(on_path: Path) -> Non
         retail_task("sound", "Cancel #W1, ordered by mistake.", cancel),
         retail_task("whim", "Cancel #W1 on a whim.", whim),
         retail_task("back", "Return all of #W2 to paypal_1.", back),
-        retail_task("deny", "Cancel #W2.", nl_assertions=["Agent refuses."]),
+        retail_task("deny", "Cancel #W2.", nl_assertions=["Agent does not cancel #W2."]),
+        retail_task("told", "Cancel #W2.", nl_assertions=["Agent tells the price."]),
         retail_task("look", "Cancel my order.", look, cancel),
         retail_task("look told", "Cancel #W9, or else #W1.", look, cancel),
         retail_task("quiet", "Cancel #W1.", cancel, communicate_info=["5"], reward_basis=["DB"]),
@@ -116,11 +117,27 @@ def test_retail_wheel_is_audited_with_its_tools_and_policy(on_path: Path) -> Non
         "sound": set(),
         "whim": {Kind.BREAKS_POLICY},
         "back": {Kind.BREAKS_POLICY},
-        "deny": {Kind.NOTHING_PASSES},
+        "deny": {Kind.REFUSAL_PASSES},
+        "told": {Kind.NOTHING_PASSES},
         "look": {Kind.GOLD_RAISES, Kind.VALUE_UNSAID},
         "look told": set(),
         "quiet": {Kind.WORDS_UNSCORED},
     }
+
+
+def finding(task: str, argument: str) -> Finding:
+    return Finding(
+        name=f"{task}/value_unchecked", task=task, kind=Kind.VALUE_UNCHECKED, why="", turns=[],
+        message="", passes=True, refused=[], argument=argument,
+    )  # fmt: skip
+
+
+def test_what_a_tool_ignores_in_many_tasks_is_the_tools_way() -> None:
+    found = [finding(name, "login.password") for name in ("a", "b", "c", "c")]
+
+    kinds = {item.kind for item in sorted_out([*found, finding("a", "book.seat")])}
+    assert kinds == {Kind.ARGUMENT_IGNORED, Kind.VALUE_UNCHECKED}
+    assert all(item.kind is Kind.VALUE_UNCHECKED for item in sorted_out(found[:2]))
 
 
 def test_bfcl_is_audited_with_its_checker(on_path: Path) -> None:
@@ -238,7 +255,7 @@ def test_airline_policy(made: dict[str, Any], changes: Mapping[str, Any], senten
     }  # fmt: skip
     answer = {"text": "", "error": False, "wrote": True, "facts": facts}
 
-    broken = [found for found, _ in broken_rules(_airline(made), _played(answer))]
+    broken = [found for found, _ in broken_rules("airline", [made], [answer])]
 
     assert len(broken) == bool(sentence)
     assert all(found.startswith(sentence) for found in broken)
@@ -271,17 +288,6 @@ def _base() -> Any:
 
 def _other_pin(task: ForeignTask) -> ForeignTask:
     return ForeignTask(**{**vars(task), "gold": [[call("write", text="hello", pin="999")]]})
-
-
-def _airline(made: dict[str, Any]) -> ForeignTask:
-    return ForeignTask(
-        name="1", texts=[""], gold=[[made]], message="", words=[], unscored_words=[], unscored=[],
-        judged=[], state_checked=True, tools={}, hidden=[[]], policy="airline", reads=[],
-    )  # fmt: skip
-
-
-def _played(answer: dict[str, Any]) -> Played:
-    return Played(answers=[[answer]], passes=True, why="", state="", changed=[])
 
 
 def test_process_is_gone_when_the_block_ends(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 Runs in the interpreter that has the benchmark, by its path, so nothing here imports ours and only
 the standard library is needed. What the benchmark prints goes to stderr.
 
-    {"op": "open"}                    -> {"tasks": [ids], "about": {...}}
+    {"op": "open"}                    -> {"tasks": [ids], "about": {...}, "rules": TEXT}
+    {"op": "use", "tasks": [ROW, ...]}
+                                      -> the tasks, now those of these rows
     {"op": "task", "id": ID}          -> the task: texts, gold, tools, what is checked
     {"op": "run", "id": ID, "turns": [[call, ...], ...], "message": TEXT}
                                       -> answers, state, and the benchmark's own verdict
@@ -37,7 +39,11 @@ def served(adapter: Any, request: dict[str, Any]) -> dict[str, Any]:
     """Return what one request gives."""
     match request["op"]:
         case "open":
-            return {"tasks": adapter.names(), "about": adapter.about()}
+            rules = getattr(adapter, "policy", "")
+            return {"tasks": adapter.names(), "about": adapter.about(), "rules": rules}
+        case "use":
+            adapter.use(request["tasks"])
+            return {"tasks": adapter.names()}
         case "task":
             return dict(adapter.task(request["id"]))
         case "run":

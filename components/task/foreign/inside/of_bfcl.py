@@ -78,6 +78,7 @@ class Bfcl:
             "tools": tools,
             "hidden": hidden,
             "policy": None,
+            "is_scenario": False,
             "reads": self._looks(tools),
         }
 

@@ -58,6 +58,7 @@ class Lines:
             "tools": self._module.TOOLS,
             "hidden": item.get("hidden") or [[] for _ in item["gold"]],
             "policy": None,
+            "is_scenario": False,
             "reads": item.get("reads", []),
         }
 

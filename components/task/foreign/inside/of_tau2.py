@@ -43,6 +43,11 @@ class Domain:
     def names(self) -> list[str]:
         return list(self.items)
 
+    def use(self, tasks: list[dict[str, Any]]) -> None:
+        """Take these tasks in place of the domain's own: a run's file holds what was played."""
+        self.items = {str(task["id"]): task for task in tasks}
+        self._gold = {}
+
     def task(self, name: str) -> dict[str, Any]:
         item = self.items[name]
         scenario = item["user_scenario"]
@@ -65,6 +70,7 @@ class Domain:
             "tools": self.tools(),
             "hidden": [[]],
             "policy": self.domain,
+            "is_scenario": True,
             "reads": self._searches(item),
         }
 
@@ -157,7 +163,10 @@ class Wheel(Domain):
             if tool["name"] in self._server.BUSINESS_TOOLS:
                 schema = tool["inputSchema"]
                 schema["properties"].pop(self._server.STATE_KEY_ARG, None)
-                found[tool["name"]] = schema | {"reads": tool["name"].startswith(READS)}
+                found[tool["name"]] = schema | {
+                    "reads": tool["name"].startswith(READS),
+                    "description": tool.get("description") or "",
+                }
         return found
 
     def _tables(self) -> dict[str, Any]:
@@ -265,8 +274,11 @@ class Package(Domain):
     def tools(self) -> dict[str, Any]:
         found = {}
         for tool in self._get(db=self._db).get_tools():
-            schema = tool.openai_schema["function"]["parameters"]
-            found[tool.name] = schema | {"reads": tool.name.startswith(READS)}
+            function = tool.openai_schema["function"]
+            found[tool.name] = function["parameters"] | {
+                "reads": tool.name.startswith(READS),
+                "description": function.get("description") or "",
+            }
         return found
 
     def _tables(self) -> dict[str, Any]:
