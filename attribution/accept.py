@@ -162,7 +162,12 @@ def accepted_system(system: System, patch: Patch, record: AcceptanceRecord) -> S
 
 def affected_tasks(system: System, patch: Patch) -> tuple[str, ...]:
     """Return the certified tasks that a patch can change anything for."""
-    family, _, name = patch.artifact.partition("/")
+    return tasks_with(system, patch.artifact)
+
+
+def tasks_with(system: System, artifact: str) -> tuple[str, ...]:
+    """Return the certified tasks that an artifact is part of."""
+    family, _, name = artifact.partition("/")
     live = [
         task_id
         for task_id in sorted(system.reference.certificates)

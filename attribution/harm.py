@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from attribution.evidence import split_place, touched_places
 from attribution.interventions.budgets import NORM_SHARE, plain_limits, tight_limits
 from attribution.interventions.derivation import text_of
 from attribution.interventions.promises import check_step, promised_reactions
@@ -19,6 +20,7 @@ from attribution.interventions.runs import arm_of, oracle_run
 from attribution.interventions.steps import run_steps
 from attribution.kept import kept
 from attribution.records import AcceptanceCheck
+from attribution.spans import span_check
 from attribution.touched import touched_check
 from components.environment.gates.run import admit_service
 from components.errors import HarnessError, SelvageError
@@ -58,7 +60,10 @@ def harm_checks(
         tasks: tasks that it can change anything for.
         rollouts: recorded rollouts that it is for.
     """
-    checks = {"needed_tools": _needed_tools(before, after, tasks)}
+    checks = {
+        "needed_tools": _needed_tools(before, after, tasks),
+        "beside": _beside(patch),
+    }
     match patch.component:
         case Component.ENVIRONMENT:
             family, _, service = patch.artifact.partition("/")
@@ -70,6 +75,7 @@ def harm_checks(
         case Component.TASK:
             checks["hidden_values"] = _hidden_values(before, after, tasks)
             checks["answer_fields"] = _answer_fields(before, after, tasks)
+            checks["spans"] = span_check(before, after, tasks)
         case Component.HARNESS:
             checks["shown_tools"] = _shown(before, after, tasks)
             checks["shown_answers"] = _shown_answers(before, after, tasks)
@@ -109,6 +115,30 @@ def _needed_tools(before: System, after: System, tasks: Sequence[str]) -> Accept
         old, new, total = old + len(here), new + len(there), total + len(needed)
         lost = lost or min(here - there, default="")
     return _check(old, new, total, lost)
+
+
+def _beside(patch: Patch) -> AcceptanceCheck:
+    """Touched places that lie in the tool, or the reaction, that the patch is for."""
+    family = patch.artifact.partition("/")[0]
+    parts = {"blueprint": 2, "reactions": 1}.get(family, 0)
+    own = split_place(patch.place)[1][:parts]
+    places = touched_places(patch)
+    if len(own) < parts or (family == "blueprint" and own[0] not in ("tools", "quarantined")):
+        own = ()
+    beside = [place for place in places if own and not _is_in(place, own)]
+    return AcceptanceCheck(
+        before=len(places) - len(beside),  # nothing is better for it
+        after=len(places) - len(beside),
+        total=len(places),
+        holds=not beside,
+        detail=f"{beside[0]} is beside what it is for" if beside else "",
+    )
+
+
+def _is_in(place: str, own: Sequence[str]) -> bool:
+    keys = split_place(place)[1]
+    is_quarantine = keys[:1] == ("quarantined",) and own[0] == "tools"
+    return tuple(own) == keys[: len(own)] or (is_quarantine and keys[1:2] == tuple(own[1:2]))
 
 
 def _gates(before: System, after: System, service: str) -> AcceptanceCheck:

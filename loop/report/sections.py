@@ -31,6 +31,7 @@ SURENESS = (
 )
 CHECKS = {
     "answer_fields": "fields of the certified answer that the schema demands",
+    "beside": "touched places that lie in what the patch is for",
     "calls": "recorded calls that keep what their documentation writes",
     "certificates": "tasks whose certificate names what is there, or is made anew and agrees",
     "criteria": "places of rubrics against which nothing speaks",
@@ -50,6 +51,7 @@ CHECKS = {
     "regressions": "runs that earlier patches decided rightly, and that still come out so",
     "shown_tools": "tools that are shown",
     "shown_answers": "tools whose answers are shown whole",
+    "spans": "spans that cut no word, and gaps between demands without a further request",
     "touched": "what it touches, and is as its reference says",
     "verdicts": "runs (gold, nothing, mutants) that the rubric decides rightly",
 }

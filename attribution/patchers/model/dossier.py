@@ -130,9 +130,9 @@ def _operations(patch: Patch) -> list[Any]:
 
 
 def _page(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
 
 
 def _line(value: Any, most: int) -> str:
-    text = json.dumps(value, ensure_ascii=False) if value else ""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
     return text if len(text) <= most else text[:most] + " ..."

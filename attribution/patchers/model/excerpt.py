@@ -1,7 +1,8 @@
 """A part of an artifact that fits into a prompt: what stands around a place, and what else fits.
 
 Owns the cutting alone. Every part is whole JSON under its own pointer, so that a patch can be
-written from it; what is left out is named.
+written from it; what is left out is named. Keys are sorted: a prompt must come out the same however
+often the artifact was kept and read.
 """
 
 from __future__ import annotations
@@ -67,11 +68,11 @@ def _chain(body: Any, place: Sequence[str]) -> list[tuple[tuple[str, ...], Any]]
 
 def _items(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, dict):
-        return list(value.items())
+        return sorted(value.items())
     if isinstance(value, list):
         return [(str(number), item) for number, item in enumerate(value)]
     return []
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

@@ -1,9 +1,9 @@
 """A model that proposes patches where no rule mends a failure mode.
 
-Owns the order of the work on one mode: ask, read, bind, have the gates decide, tell the model what
-they said, ask again. It decides nothing: a patch by a model is a patch like any other. Whatever
-else happens (a useless answer, a spent budget, an endpoint that is gone) ends in no patch, with the
-reason on record.
+Owns the order of the work on one mode: ask, read, bind, look whether the evidence is gone, have the
+gates decide, tell the model what was said, ask again. It decides nothing: a patch by a model is a
+patch like any other. Whatever else happens (a useless answer, a spent budget, an endpoint that is
+gone) ends in no patch, with the reason on record.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any
 
 from attribution.patchers.model.answers import operations_of
 from attribution.patchers.model.binding import bound_patch
+from attribution.patchers.model.clearing import check_cleared, speaks
 from attribution.patchers.model.config import ModelPatcherConfig
 from attribution.patchers.model.dossier import dossier_of
 from attribution.patchers.model.records import Answer, Attempt, Ended, Stage
 from attribution.patchers.propose import facts_against
-from attribution.records import AcceptanceRecord, Evidence, FailureMode
+from attribution.records import AcceptanceRecord, Evidence, EvidenceKind, FailureMode
 from components.errors import BoundaryError, ProviderError
 from components.model.answers import Unusable
 from components.model.budget import Budget, BudgetSpent
@@ -98,10 +99,13 @@ class ModelPatcher:
         if self._num_silences >= _MOST_SILENCES:
             return work.tried(Ended.NOT_ASKED)
         try:
-            dossier = dossier_of(system, mode, facts_against(system, mode, evidence), refused)
+            facts = facts_against(system, mode, evidence)
+            dossier = dossier_of(system, mode, facts, refused)
             if dossier is None:
                 return work.tried(Ended.NOT_PATCHABLE)
-            ended = work.run(dossier, self._config.revisions, most)
+            if _is_mended(system, mode, facts):
+                return work.tried(Ended.MENDED)
+            ended = work.run(dossier, facts, self._config.revisions, most)
         except BudgetSpent as error:
             return work.tried(Ended.BUDGET, str(error))
         except PromptTooLong as error:
@@ -113,6 +117,12 @@ class ModelPatcher:
             return work.tried(Ended.NOT_PATCHABLE, str(error))
         self._num_silences = 0
         return work.tried(ended)
+
+
+def _is_mended(system: System, mode: FailureMode, facts: Sequence[Evidence]) -> bool:
+    """Whether an earlier patch did away with what was found by a reference."""
+    found = [fact for fact in facts if fact.kind is not EvidenceKind.CONTINUATION]
+    return bool(found) and not speaks(system, mode, found, [mode.place])
 
 
 class _Work:
@@ -131,7 +141,9 @@ class _Work:
         self._answers: list[Answer] = []
         self._decided: list[tuple[Patch, AcceptanceRecord]] = []
 
-    def run(self, dossier: dict[str, Any], revisions: int, most: int | None) -> Ended:
+    def run(
+        self, dossier: dict[str, Any], facts: list[Evidence], revisions: int, most: int | None
+    ) -> Ended:
         """Ask, and ask again with what was said of the answers before."""
         system_prompt = _PROMPTS.render("system")
         earlier: list[dict[str, str]] = []
@@ -149,6 +161,7 @@ class _Work:
                     return Ended.DECLINED
                 reason = f"by a model: {self._mode.statement}"
                 patch = bound_patch(self._system, self._mode.place, operations, reason, self._known)
+                check_cleared(self._system, self._mode, facts, patch)
                 record = self._decide(patch)
                 self._decided.append((patch, record))
                 self._known.append(patch.patch_id)

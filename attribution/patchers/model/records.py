@@ -23,6 +23,8 @@ class Ended(StrEnum):
     """No patch came of as many answers as `revisions` allows, or it was rolled back."""
     DECLINED = "declined"
     """The model says that it has no patch."""
+    MENDED = "mended"
+    """An earlier patch had mended it; nothing was asked."""
     NOT_PATCHABLE = "not_patchable"
     """No patch may touch the place; nothing was asked."""
     BUDGET = "budget"

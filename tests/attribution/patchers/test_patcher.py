@@ -89,7 +89,7 @@ def test_what_was_said_of_an_answer_is_told_with_the_next_request() -> None:
     assert [item.stage.value for item in tried.attempt.answers] == ["propose", "revise", "revise"]
     first, second, third = tried.attempt.answers
     assert first.problem == "it holds no fenced block of JSON (```json ... ```)"
-    assert second.problem == tried.decided[0][1].reason
+    assert second.problem.startswith("with it, this speaks against what it touches: the criterion")
     assert (third.problem, tried.attempt.ended) == ("", Ended.ACCEPTED)
     prompts = [item["messages"][1]["content"] for item in served.requests]
     assert "was not taken" not in prompts[0]
