@@ -142,6 +142,13 @@ def test_a_half_without_its_twin_its_rules_or_its_words_is_refused() -> None:
     assert "no twin" in refused(half, twin, clauses=FrozenDict[str, Any]())
 
 
+def test_a_defect_of_the_twin_is_not_held_against_a_half() -> None:
+    pair = pairs()[0]
+    half, twin = pair.adversarial.task, pair.compliant.task
+
+    assert refused(half, twin.model_copy(update={"policy_rules": ()})) == ""
+
+
 def test_gold_that_breaks_another_rule_is_refused() -> None:
     """A rule about a write that the pair makes anyway, which the row in question does not keep."""
     system, pair = system_with_pairs(), pairs()[0]
