@@ -20,8 +20,8 @@ from components.task.gold import derived_line
 from components.task.pair_gates import facts_between
 from components.task.reasons import Rejection
 from components.task.rules import OUTCOME, complied, refusing, rule_words
-from tests.task.builders import Settings, builtin_system
-from tests.task.pairs import clause_of, confirmed_first, pairs, rule_of, system_with_pairs
+from tests.task.builders import Settings, system_of
+from tests.task.pairs import SERVICES, clause_of, confirmed_first, pairs, rule_of, system_with_pairs
 
 
 def passes(
@@ -196,7 +196,7 @@ def test_gold_that_breaks_another_rule_is_refused() -> None:
 
 
 def test_without_policies_no_task_tells_a_rule_and_none_is_written_with_a_pair() -> None:
-    made = compose_task(builtin_system(), Settings(k=2, walk_length=5), 0)
+    made = compose_task(system_of(SERVICES), Settings(k=2, walk_length=4), 0)
 
     assert isinstance(made, ComposedTask)
     assert "pair" not in to_json(made.task)
