@@ -33,7 +33,7 @@ class TaskConfig(Config):
     policies: float = Field(default=0.0, ge=0, le=1)
     """Share of drafts that become a pair of tasks under policy rules: the same words in two worlds
     that differ in one fact; one must be done, the other refused, or done as a rule allows. A pair
-    counts as two tasks. 0: no task tells rules."""
+    counts as two tasks, and its request is said at once. 0: no task tells rules."""
     max_drafts_per_task: int = Field(ge=1)
     """Drafts tried for each task that is to be admitted, before composing stops with a message."""
 

@@ -25,6 +25,8 @@ from components.task.steps import Walk, WalkStep, found_out
 
 _ROUNDS = 2
 """Walks of each length that are drawn for one draft."""
+_NAMING = 0.5
+"""How much a rule that names another call is wanted, instead of the forbidden one or before it."""
 _LEAST_K = 2
 """Services that a reaction joins."""
 _TRIES = 12
@@ -72,7 +74,11 @@ def ruled_walks(
         walk = drawn_walk(ground, rest, shorter, rng)
         if walk is None:
             continue
-        rng.shuffle(rules)
+        # Most rules only forbid; those that name another call are looked for first more often.
+        ranks = {
+            name: rng.random() - _NAMING * bool(rule.instead or rule.first) for name, rule in rules
+        }
+        rules.sort(key=lambda item: ranks[item[0]])
         match way:
             case _Way.WITHIN:
                 yield from _within(ground, walk, rules)

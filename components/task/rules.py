@@ -199,15 +199,23 @@ def _services_of(rule: PolicyRule, blueprints: Mapping[str, Blueprint]) -> set[s
 def forbidden_steps(rule: PolicyRule, clause: Ruled) -> dict[str, GoldStep] | None:
     """Return the gold steps that a rule wants where it does not allow what is asked, by name.
 
-    None: the call that it names cannot be made of what is asked.
+    Made instead, a call of the same tool keeps every argument that the rule says nothing of; one of
+    another tool must take all that was asked.
+
+    None: the call that the rule names cannot be made of what is asked.
     """
     named = rule.instead or rule.first
     if named is None:
         return {}
-    arguments = {}
+    asked = clause.asked.arguments
+    is_same = rule.instead is not None and named.tool == rule.tool
+    arguments = dict(asked) if is_same else {}
+    taken_over = {f"/{item.of}" for item in named.arguments.values()}
+    if rule.instead is not None and not is_same and not set(asked) <= taken_over:
+        return None
     for name, item in sorted(named.arguments.items()):
         constant = FromDefault(value=item.value)
-        taken = clause.asked.arguments.get(f"/{item.of}") if item.of else constant
+        taken = asked.get(f"/{item.of}") if item.of else constant
         if taken is None:
             return None
         arguments[f"/{name}"] = taken

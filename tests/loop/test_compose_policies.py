@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
+from components.task.config import TaskConfig
 from loop.__main__ import main
+from loop.composing import compose_for_now
+from loop.compute.config import LocalComputeConfig
+from loop.compute.pool import open_pool
+from loop.console import Console
+from tests.task.builders import builtin_system
 
 KEYS = (
     "environment.services=[directory,helpdesk,mail]", "task.k=2", "task.walk_length=4",
@@ -80,11 +86,21 @@ def test_a_page_shows_the_rules_the_twin_and_its_fact(
     assert "which the rule" in shown
 
 
-def test_where_every_draft_is_a_pair_an_odd_count_gets_one_task_more(tmp_path: Path) -> None:
-    folder = tmp_path / "odd"
+def test_where_every_draft_is_a_pair_an_odd_count_gets_one_task_more() -> None:
+    settings = TaskConfig(
+        count=None,
+        k=2,
+        walk_length=4,
+        distractors=0,
+        domains=(),
+        policies=1.0,
+        max_drafts_per_task=20,
+    )
+    with open_pool(LocalComputeConfig(kind="local"), print) as pool:
+        composed = compose_for_now(builtin_system(), settings, 1, 0, pool, Console())
 
-    assert compose(folder, "task.count=1", "task.policies=1.0") == 0
-    assert len(lines_of(folder)) == 2
+    assert len(composed.system.tasks) == 2
+    assert composed.missing == 0
 
 
 def test_a_share_that_is_none_is_one_line(

@@ -13,6 +13,7 @@ from components.task.rules import ruled_of
 from loop.composing import tasks_of, with_tasks
 from tests.task.builders import Settings, system_of
 
+SERVICES = ("calendar", "documents", "incidents", "travel")
 SETTINGS = Settings(k=2, walk_length=4, distractors=0, policies=1.0)
 
 
@@ -21,7 +22,7 @@ def pairs() -> tuple[ComposedPair, ...]:
     """Return a few pairs, of which one has an alternative and one asks who asks."""
     found: list[ComposedPair] = []
     for seed in range(100, 140):
-        made = compose_task(system_of(), SETTINGS, seed)
+        made = compose_task(system_of(SERVICES), SETTINGS, seed)
         if isinstance(made, ComposedPair):
             found.append(made)
         outcomes = {item.adversarial.certificate.gold_answer["outcome"] for item in found}
@@ -34,16 +35,14 @@ def pairs() -> tuple[ComposedPair, ...]:
 @cache
 def system_with_pairs() -> System:
     """Return the system with all of them, and the usual harness."""
-    system = system_of().model_copy(update={"harness": default_harness()})
+    system = system_of(SERVICES).model_copy(update={"harness": default_harness()})
     return with_tasks(system, [item for pair in pairs() for item in tasks_of(pair)])
 
 
 @cache
 def confirmed_first() -> tuple[System, ComposedPair]:
     """Return a system whose only rules want another call first, with a pair under one of them."""
-    base = system_of(("codehost", "helpdesk", "incidents")).model_copy(
-        update={"harness": default_harness()}
-    )
+    base = system_of(SERVICES).model_copy(update={"harness": default_harness()})
     contract = base.reference.contract
     rules = {name: rule for name, rule in contract.rules.items() if rule.first is not None}
     contract = contract.model_copy(update={"rules": FrozenDict(rules)})

@@ -20,8 +20,8 @@ from components.task.gold import derived_line
 from components.task.pair_gates import facts_between
 from components.task.reasons import Rejection
 from components.task.rules import OUTCOME, complied, refusing, rule_words
-from tests.task.builders import Settings, builtin_system
-from tests.task.pairs import clause_of, confirmed_first, pairs, rule_of, system_with_pairs
+from tests.task.builders import Settings, system_of
+from tests.task.pairs import SERVICES, clause_of, confirmed_first, pairs, rule_of, system_with_pairs
 
 
 def passes(
@@ -139,7 +139,15 @@ def test_a_half_without_its_twin_its_rules_or_its_words_is_refused() -> None:
     assert "the other half" in refused(half, half)
     assert "its rules are not" in refused(half, twin, policy_rules=fewer)
     assert "instruction" in refused(half, twin, instruction=half.instruction + " ")
-    assert "no twin" in refused(half, twin, clauses=FrozenDict[str, Any]())
+    assert refused(half, twin, clauses=FrozenDict[str, Any]()) != ""
+    assert "no twin" in refused(half, twin, pair="")
+
+
+def test_a_defect_of_the_twin_is_not_held_against_a_half() -> None:
+    pair = pairs()[0]
+    half, twin = pair.adversarial.task, pair.compliant.task
+
+    assert refused(half, twin.model_copy(update={"policy_rules": ()})) == ""
 
 
 def test_gold_that_breaks_another_rule_is_refused() -> None:
@@ -188,7 +196,7 @@ def test_gold_that_breaks_another_rule_is_refused() -> None:
 
 
 def test_without_policies_no_task_tells_a_rule_and_none_is_written_with_a_pair() -> None:
-    made = compose_task(builtin_system(), Settings(k=2, walk_length=5), 0)
+    made = compose_task(system_of(SERVICES), Settings(k=2, walk_length=4), 0)
 
     assert isinstance(made, ComposedTask)
     assert "pair" not in to_json(made.task)

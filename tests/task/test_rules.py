@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from components.environment.catalog_loader import builtin_services, load_contract, load_service
+from components.records.calls import CallRecord
+from components.records.frozen import FrozenDict
 from components.records.policy import PolicyRule, Relation, RuleFamily
+from components.records.task import FromDefault, FromObservation, GoldStep, Ruled
 from components.task.relations import is_clear, keeps, limit_of
+from components.task.rules import forbidden_steps, was_made_first
 
 RULES = load_contract().rules
 
@@ -75,6 +81,69 @@ def test_a_rule_speaks_of_tools_arguments_and_fields_that_are_there(name: str) -
         assert all(item.of in properties for item in given.values() if item.of)
         constants = [item.value for item in given.values() if not item.of]
         assert all(str(value) in rule.text for value in constants)
+
+
+def test_what_is_done_instead_keeps_what_the_rule_says_nothing_of() -> None:
+    told = {"/trip_id": "trp_1", "/kind": "hotel", "/amount_eur": 50, "/time_code": "TC-1"}
+    clause = asked("small_budgets_go_by_train", told)
+
+    steps = forbidden_steps(RULES[clause.rule], clause)
+
+    assert steps is not None
+    given = {key: source.model_dump()["value"] for key, source in steps["s04"].arguments.items()}
+    assert given == {**told, "/kind": "train"}
+
+
+def test_a_call_of_another_tool_must_take_all_that_was_asked() -> None:
+    told = {"/from_address": "a", "/to_address": "b", "/subject": "c", "/body": "d"}
+    short = asked("absent_people_get_drafts", told)
+    longer = asked("absent_people_get_drafts", {**told, "/ticket_id": "tkt_1"})
+
+    steps = forbidden_steps(RULES[short.rule], short)
+
+    assert steps is not None
+    assert (steps["s04"].tool, set(steps["s04"].arguments)) == ("create_draft", set(told))
+    assert forbidden_steps(RULES[longer.rule], longer) is None
+
+
+def test_a_call_counts_as_made_first_with_the_same_values_alone() -> None:
+    rule = RULES["major_incidents_are_contained"]
+
+    def made(**arguments: str) -> CallRecord:
+        return CallRecord.model_validate(
+            {
+                "service": "incidents",
+                "tool": "record_action",
+                "arguments": arguments,
+                "envelope": {"ok": True, "data": {}},
+                "changes": [],
+                "state_before": "",
+                "state_after": "",
+            }
+        )
+
+    right = made(incident_id="inc_1", kind="containment")
+    assert was_made_first(rule, {"incident_id": "inc_1"}, [right])
+    assert not was_made_first(rule, {"incident_id": "inc_2"}, [right])
+    other = made(incident_id="inc_1", kind="review")
+    assert not was_made_first(rule, {"incident_id": "inc_1"}, [other])
+
+
+def asked(name: str, arguments: Mapping[str, Any]) -> Ruled:
+    """What is asked for under a rule of the catalog."""
+    rule = RULES[name]
+    sources = {key: FromDefault(value=value) for key, value in arguments.items()}
+    step = GoldStep(service=rule.service, tool=rule.tool, arguments=FrozenDict(sources))
+    return Ruled(
+        start=0,
+        end=1,
+        rule=name,
+        text=rule.text,
+        place="s04",
+        asked=step,
+        source=FromObservation(step="s01", path=("row",)),
+        allows=False,
+    )
 
 
 def end_of(rule: PolicyRule) -> tuple[str, str]:
