@@ -74,7 +74,7 @@ SIZES = {
         tasks=6, per_kind=1, group_size=2, clean_group=2, doubles=1, live=1, wrong=1, every=25
     ),
     "small": Size(tasks=36, per_kind=2, group_size=4, clean_group=24, doubles=30, live=6, wrong=6),
-    "full": Size(tasks=48, per_kind=3, group_size=6, clean_group=28, doubles=60, live=12, wrong=10),
+    "full": Size(tasks=48, per_kind=3, group_size=5, clean_group=30, doubles=50, live=10, wrong=8),
 }
 _PATCHES_PER_MODE = 3
 _FAILURES_PER_TASK = 3
