@@ -69,7 +69,7 @@ def needed_rule() -> tuple[str, str, str]:
         ("blueprint/mail", ("replace", "/inferred", True)),
         ("blueprint/mail", ("remove", "/tools/reply", None)),
         ("seed/mail", ("replace", "/service", "mail")),
-        ("task", ("replace", "/policy_rules", ["Be kind."])),
+        ("task", ("add", "/pair", "p_1")),
         ("task", ("replace", "/split", "heldout")),
         ("task", ("replace", "/world", {})),
     ],
@@ -83,6 +83,12 @@ def test_a_patch_of_a_path_without_a_reference_is_refused(
 
     assert not record.accepted
     assert "no reference covers" in record.reason or "does not apply" in record.reason
+
+
+def test_rules_that_the_world_contract_does_not_know_are_no_repair() -> None:
+    record = tried(clean(), f"task/{first_task()}", ("replace", "/policy_rules", ["Be kind."]))
+
+    assert not record.accepted
 
 
 def test_a_whole_artifact_at_once_is_no_repair() -> None:
