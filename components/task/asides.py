@@ -228,6 +228,7 @@ def _can_depend(walk: Walk, step: WalkStep, fact: Known) -> bool:
         and walk.clauses.of_step(step.name) is None
         and all(fact.row != item.row for item in step.known)
         and any(item.source is not None and item.source.row == fact.row for item in step.arguments)
+        and not any(change.cause.startswith("reaction:") for change in step.changes)
     )
 
 

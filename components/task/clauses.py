@@ -35,7 +35,7 @@ class ClauseKind(StrEnum):
 
 
 SHARES: Mapping[ClauseKind, float] = {
-    ClauseKind.RESTRAINT: 0.3,
+    ClauseKind.RESTRAINT: 0.2,
     ClauseKind.CONDITION: 0.3,
     ClauseKind.EVERY: 0.25,
     ClauseKind.COUNT: 0.25,

@@ -127,7 +127,9 @@ class Request(Wording):
         listed: list[str | Mark] = []
         if walk.first in facts and walk.again in facts:
             noun = phrases().noun(walk.first.place)
-            template = self._choice("both").replace("{noun}", noun)
+            template = self._choice("both_long" if self._is_long else "both").replace(
+                "{noun}", noun
+            )
             listed += fill(template, {"row": self._row(walk.first.row)})
             facts = []
         for fact in facts:

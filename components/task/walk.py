@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 
 from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
+from components.task.clauses import LEAST_LENGTH
 from components.task.filling import Arguments, Filler, as_object, is_grounded
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
-from components.task.known import Known, other_names
+from components.task.known import Known, RowKey, other_names
 from components.task.provenance import shows
 from components.task.reads import ReadCall
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had
@@ -40,6 +41,7 @@ _REACH = 3
 
 _BESIDE = (Phase.CHANGED, Phase.USED)
 """When a walk may read what its turn does not need."""
+_ENDING = (Operation.DELETE, Operation.TRANSITION)
 _Move = tuple[ToolShape, Arguments, ReadCall | None, Phase]
 """Call, its arguments, the read that it is, and the phase that it leads to."""
 
@@ -288,7 +290,9 @@ class WalkSearch:
         )
 
     def _is_pointless(self, node: Node, step: WalkStep) -> bool:
-        """Return whether a compiled service is to take away what the walk has just made there."""
+        """Return whether nobody would ask for a write after those before: it takes away what a
+        compiled service has just made, or, in a longer walk, goes on with what is done with.
+        """
         operation, service = step.shape.blueprint.operation, step.shape.service
         made = {
             (change.service, change.row_id)
@@ -296,11 +300,25 @@ class WalkSearch:
             for change in earlier.changes
             if change.before is None
         }
-        return (
+        if (
             self._graph.blueprints[service].inferred
-            and operation in (Operation.DELETE, Operation.TRANSITION)
+            and operation in _ENDING
             and any((change.service, change.row_id) in made for change in step.changes)
-        )
+        ):
+            return True
+        done = {
+            row
+            for earlier in node.steps
+            if earlier.shape.blueprint.operation in _ENDING
+            for row in _own_rows(earlier)
+        }
+        named = {
+            item.source.row
+            for item in step.arguments
+            if item.source is not None and item.source.place == item.source.means
+        }
+        is_about_done = bool(done & (named | _own_rows(step)))
+        return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
 
     def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:
         """Return whether the value is new and can be had in no other way."""
@@ -430,3 +448,12 @@ class WalkSearch:
 
 def _same(step: WalkStep, call: ReadCall) -> bool:
     return {item.parameter.pointer: item.value for item in step.arguments} == dict(call.arguments)
+
+
+def _own_rows(step: WalkStep) -> set[RowKey]:
+    """Return the rows that a step changes itself."""
+    return {
+        RowKey(change.service, change.table, change.row_id)
+        for change in step.changes
+        if change.cause.startswith("effect:")
+    }

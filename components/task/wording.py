@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from components.environment.names import plural
 from components.errors import SynthesisError
@@ -23,7 +23,7 @@ from components.task.spans import Mark, Pieces, fill
 from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
-_LONG_DEPTH = 1
+_LONG_DEPTH = 0
 """Rows that a row is named by, one after another, in a longer request: nobody follows a chain."""
 _HEAD = 3
 """Pieces of a row's words in which its noun stands: an article, a state, and the rest."""
@@ -54,7 +54,7 @@ class Wording:
 
     def _sentence(self, step: WalkStep) -> Pieces:
         pointers = [item.parameter.pointer for item in step.arguments]
-        template = self._rng.choice(phrases().sentences(step.shape, pointers))
+        template = self._rng.choice(self._said_as(step, pointers))
         names = {slot_name(pointer) for pointer in pointers}
         template = OPTIONAL.sub(lambda found: found[1] if found[2] in names else "", template)
         # Words are made in the order in which they stand: the first mention is the full one.
@@ -68,6 +68,13 @@ class Wording:
             template,
             {slot_name(item.parameter.pointer): self._slot(step, item) for item in order},
         )
+
+    def _said_as(self, step: WalkStep, pointers: Sequence[str]) -> Sequence[str]:
+        """Return sentence templates for a write; a form's words only where there are no others."""
+        fitting = phrases().sentences(step.shape, pointers)
+        stiff = tuple(phrases().stock("stiff"))
+        plain = [text for text in fitting if not text.startswith(stiff)]
+        return plain if self._is_long and plain else fitting
 
     def _slot(self, step: WalkStep, item: Argument) -> Pieces:
         pointer = item.parameter.pointer
@@ -161,8 +168,8 @@ class Wording:
 
     def _noun_phrase(self, fact: Known, time: str = "") -> Pieces:
         kind = time or ("then" if self._is_new(fact) else "plain")
-        if kind == "then" and self._is_long:
-            kind = "then_long"
+        if self._is_long and kind in ("then", "before"):
+            kind = f"{kind}_long"
         template = self._choice(kind).replace("{noun}", phrases().noun(fact.place))
         return fill(template, {"row": self._row(fact.row)})
 
