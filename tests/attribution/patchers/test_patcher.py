@@ -169,7 +169,7 @@ def test_patches_that_weaken_are_not_kept(party: Party) -> None:
         (patch_of([]), Ended.DECLINED, ""),
         (Play("No idea."), Ended.NO_MORE, ""),
         (Play("```json\n[", finish="length"), Ended.NO_MORE, ""),
-        (patch_of(put("/policy_rules", [])), Ended.NO_MORE, ""),
+        (patch_of(put("/kind", "multi_turn")), Ended.NO_MORE, ""),
         (patch_of({"task/t": [], "rubric/t": []}), Ended.NO_MORE, ""),
         (Play(status=500), Ended.ENDPOINT, "HTTP 500"),
         (Play(status=429), Ended.ENDPOINT, "HTTP 429"),
