@@ -23,7 +23,7 @@ from components.task.spans import Mark, Pieces, fill
 from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
-_LONG_DEPTH = 0
+_LONG_DEPTH = 1
 """Rows that a row is named by, one after another, in a longer request: nobody follows a chain."""
 _HEAD = 3
 """Pieces of a row's words in which its noun stands: an article, a state, and the rest."""
