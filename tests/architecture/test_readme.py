@@ -17,10 +17,13 @@ from tests.policy.tiny import save_tiny_chat
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-SMALL = ("policy=scripted", "scale=smoke", "task.count=2", "rollout.group_size=1", "tracking=none")
+SMALL = (
+    "policy=scripted", "scale=smoke", "task.count=2", "rollout.group_size=1", "tracking=none",
+    "environment.services=[helpdesk,directory,mail]", "grow.tasks=1",
+)  # fmt: skip
 MODEL = (
     "policy.adapter=null", "harness.max_turns=4", "train.held_out_tasks=1", "train.frozen_layers=0",
-    *SMALL[1:],
+    *SMALL[1:5], SMALL[6],
 )  # fmt: skip
 """For a model of random weights."""
 SMALLER = {
