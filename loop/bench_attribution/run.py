@@ -275,6 +275,7 @@ def _figures(
     by_component = {party.value: Tally() for party in Party if party is not Party.POLICY}
     baselines = Baselines()
     doubles, harm = [0, 0], {"accepted": 0, "lower_gold": 0, "raise_nothing": 0}
+    harmed: list[str] = []
     clean: list[Any] = []
     clean_attributions: list[Any] = []
     for item, said in zip(instances, judged, strict=True):
@@ -286,6 +287,8 @@ def _figures(
         harm["accepted"] += outcome.accepted
         harm["lower_gold"] += outcome.lower_gold
         harm["raise_nothing"] += outcome.raise_nothing
+        if outcome.lower_gold or outcome.raise_nothing:
+            harmed.append(f"{item.kind} at {', '.join(fault.place for fault in item.faults)}")
         if len(item.faults) == 2:
             doubles[0] += both_named(item, said)
             doubles[1] += 1
@@ -308,7 +311,7 @@ def _figures(
         },
         "double_faults_both_named": {"hits": doubles[0], "total": doubles[1]},
         "baselines": baselines.as_json(),
-        "patches": harm,
+        "patches": {**harm, "harmed": harmed},
         "kinds": {
             one.kind: {"live": len(one.instances), "inert": one.inert}
             for one in sorted(found, key=lambda one: one.kind)
