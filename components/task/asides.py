@@ -124,21 +124,7 @@ def with_date(ground: Ground, walk: Walk, rng: random.Random) -> Walk | None:
 def spoken(walk: Walk) -> Walk:
     """Return the walk with every time that its request states said by its date."""
     steps = tuple(replace(step, arguments=_spoken(step.arguments)) for step in walk.steps)
-    clauses = walk.clauses
-    restraints = tuple(
-        replace(item, arguments=_spoken(item.arguments)) for item in clauses.restraints
-    )
-    conditions = tuple(
-        item
-        if item.otherwise is None
-        else replace(
-            item,
-            otherwise=replace(item.otherwise, arguments=_spoken(item.otherwise.arguments)),
-        )
-        for item in clauses.conditions
-    )
-    clauses = replace(clauses, restraints=restraints, conditions=conditions)
-    return replace(walk, steps=steps, clauses=clauses)
+    return replace(walk, steps=steps, clauses=walk.clauses.with_calls(_spoken))
 
 
 def _spoken(arguments: Arguments) -> Arguments:

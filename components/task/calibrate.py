@@ -20,13 +20,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 from components.records.task import Edit
-from components.task.clauses import Clauses, Forbidden
 from components.task.filling import Argument, Arguments, Filler, as_object
 from components.task.graph import Role
 from components.task.ground import Ground
 from components.task.known import Known
 from components.task.reads import ReadCall
-from components.task.steps import Walk, WalkStep
+from components.task.steps import Walk, WalkStep, executed_step
 
 MOST_LOOKUPS = 3
 """Names that are looked up in one task, at most."""
@@ -114,27 +113,12 @@ def _with_facts(walk: Walk, number: int, read: WalkStep, new: Mapping[Known, Kno
             for item in arguments
         )
 
-    def forbidden(item: Forbidden) -> Forbidden:
-        return replace(item, arguments=taken(item.arguments), fact=of(item.fact))
-
     steps = [replace(step, arguments=taken(step.arguments)) for step in walk.steps]
     steps[number] = read
-    clauses = replace(
-        walk.clauses,
-        restraints=tuple(forbidden(item) for item in walk.clauses.restraints),
-        conditions=tuple(
-            replace(
-                item,
-                fact=of(item.fact),
-                otherwise=None if item.otherwise is None else forbidden(item.otherwise),
-            )
-            for item in walk.clauses.conditions
-        ),
-    )
     return replace(
         walk,
         steps=tuple(steps),
-        clauses=clauses,
+        clauses=walk.clauses.with_calls(taken, of),
         first=of(walk.first),
         again=of(walk.again),
         answer={name: of(fact) for name, fact in walk.answer.items()},
@@ -151,17 +135,8 @@ def _read(
     state = ground.world.initial
     for step in walk.steps[:number]:
         state = ground.executed(state, step.shape, as_object(step.arguments), step.name)[0].state
-    outcome, shown = ground.executed(state, call.shape, as_object(filled), name, call.pick)
-    if not outcome.envelope["ok"]:
-        return None
-    return WalkStep(
-        name=name,
-        shape=call.shape,
-        arguments=filled,
-        data=outcome.envelope["data"],
-        changes=(),
-        known=shown,
-    )
+    made = executed_step(ground, state, call.shape, filled, name, call.pick)
+    return None if made is None else made[0]
 
 
 def lookups(ground: Ground, walk: Walk, rng: random.Random) -> Iterator[Walk]:
@@ -188,12 +163,9 @@ def lookups(ground: Ground, walk: Walk, rng: random.Random) -> Iterator[Walk]:
 
 def _is_name(item: Argument) -> bool:
     """Return whether an argument states what a row is called."""
-    return (
-        item.source is None
-        and not item.words
-        and (item.parameter.names_row or item.parameter.is_natural)
-        and item.parameter.role is not Role.SETS
-    ) or (item.source is None and item.parameter.names_row)
+    told = item.parameter
+    is_called = told.is_natural and told.role is not Role.SETS and not item.words
+    return item.source is None and (told.names_row or is_called)
 
 
 def _ways(ground: Ground, walk: Walk, item: Argument, rng: random.Random) -> Sequence[ReadCall]:
@@ -240,40 +212,23 @@ def _looked_up(
     )
     if read is None or fact is None:
         return None
-    later = tuple(
-        replace(step, arguments=_taken(step.arguments, fact)) for step in walk.steps[number:]
-    )
+
+    def taken(arguments: Arguments) -> Arguments:
+        """Return arguments of which those that state the name take it from the observation."""
+        key = (fact.means, fact.value)
+        return tuple(
+            replace(item, source=fact)
+            if _is_name(item) and (item.parameter.means, item.value) == key
+            else item
+            for item in arguments
+        )
+
+    later = [replace(step, arguments=taken(step.arguments)) for step in walk.steps[number:]]
     return replace(
         walk,
         steps=(*walk.steps[:number], read, *later),
-        clauses=_clauses_with(walk.clauses, fact),
+        clauses=walk.clauses.with_calls(taken),
     )
-
-
-def _taken(arguments: Arguments, fact: Known) -> Arguments:
-    """Return arguments of which those that state a value take it from an observation."""
-    return tuple(
-        replace(item, source=fact)
-        if _is_name(item) and (item.parameter.means, item.value) == (fact.means, fact.value)
-        else item
-        for item in arguments
-    )
-
-
-def _clauses_with(clauses: Clauses, fact: Known) -> Clauses:
-    restraints = tuple(
-        replace(item, arguments=_taken(item.arguments, fact)) for item in clauses.restraints
-    )
-    conditions = tuple(
-        item
-        if item.otherwise is None
-        else replace(
-            item,
-            otherwise=replace(item.otherwise, arguments=_taken(item.otherwise.arguments, fact)),
-        )
-        for item in clauses.conditions
-    )
-    return replace(clauses, restraints=restraints, conditions=conditions)
 
 
 def joins(walk: Walk) -> Iterator[Walk]:

@@ -8,8 +8,8 @@ relative to the clock.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -134,6 +134,29 @@ class Clauses:
     def of_step(self, name: str) -> Conditional | None:
         """Return the condition under which a step is done."""
         return next((item for item in self.conditions if item.step == name), None)
+
+    def with_calls(
+        self,
+        arguments: Callable[[Arguments], Arguments],
+        fact: Callable[[Known], Known] = lambda fact: fact,
+    ) -> Clauses:
+        """Return the clauses with the arguments of their calls, and what they look at, changed."""
+
+        def changed(item: Forbidden) -> Forbidden:
+            return replace(item, arguments=arguments(item.arguments), fact=fact(item.fact))
+
+        return replace(
+            self,
+            restraints=tuple(map(changed, self.restraints)),
+            conditions=tuple(
+                replace(
+                    item,
+                    fact=fact(item.fact),
+                    otherwise=None if item.otherwise is None else changed(item.otherwise),
+                )
+                for item in self.conditions
+            ),
+        )
 
     def forbidden(self) -> tuple[Forbidden, ...]:
         """Return every call that must not be made, the branches not taken among them."""

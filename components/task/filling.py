@@ -99,7 +99,9 @@ class Filler:
             return None
         filled: dict[str, Argument] = {}
         row = (
-            row_for(shape, self._world.initial.now, self._rng) if self._is_compiled(shape) else None
+            row_for(shape, self._world.initial.now, self._rng)
+            if self._graph.is_compiled(shape.service)
+            else None
         )
         is_met = not must
         for item in shape.parameters:
@@ -163,9 +165,6 @@ class Filler:
         literal = draw_literal(self._graph, shape, item, self._world.initial.now, self._rng, row)
         return None if literal is None else Argument(parameter=item, value=literal, source=None)
 
-    def _is_compiled(self, shape: ToolShape) -> bool:
-        return self._graph.blueprints[shape.service].inferred
-
     def _one_of(self, item: Parameter, known: Sequence[Known]) -> Known | None:
         fitting = [
             fact
@@ -199,10 +198,8 @@ def takes_text(graph: ToolGraph, shape: ToolShape) -> bool:
 def _is_plain_text(graph: ToolGraph, shape: ToolShape, item: Parameter) -> bool:
     """Return whether a compiled service takes a text here that nothing else gives."""
     is_text = item.schema.get("type") == "string" and "enum" not in item.schema
-    is_compiled = graph.blueprints[shape.service].inferred
-    return (
-        is_text and "pattern" not in item.schema and is_compiled and not is_own(sense(shape, item))
-    )
+    is_open = is_text and "pattern" not in item.schema and graph.is_compiled(shape.service)
+    return is_open and not is_own(sense(shape, item))
 
 
 def _can_be_asked(graph: ToolGraph, shape: ToolShape) -> bool:
@@ -210,7 +207,7 @@ def _can_be_asked(graph: ToolGraph, shape: ToolShape) -> bool:
     by the list is for many, and one that must be given many values is for a form.
     """
     needed = [item for item in shape.parameters if item.required]
-    return not graph.blueprints[shape.service].inferred or (
+    return not graph.is_compiled(shape.service) or (
         len(needed) <= _MOST_GIVEN and not any(is_record_of_list(item.pointer) for item in needed)
     )
 

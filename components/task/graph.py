@@ -120,6 +120,10 @@ class ToolGraph:
         """Return the field that a place stands for, through its links."""
         return follow(self.blueprints, place)
 
+    def is_compiled(self, service: str) -> bool:
+        """Return whether a service was inferred from its specification alone."""
+        return self.blueprints[service].inferred
+
     def of_service(self, service: str) -> tuple[ToolShape, ...]:
         """Return the offered tools of one service, by name."""
         return tuple(tool for key, tool in sorted(self.tools.items()) if key[0] == service)

@@ -34,7 +34,7 @@ def draw_literal(
     if choices:
         texts = [item for item in choices if isinstance(item, str) and item]
         return rng.choice(texts) if texts else None
-    if graph.blueprints[shape.service].inferred:
+    if graph.is_compiled(shape.service):
         found: str | int | float | None = stated(shape, parameter, row or row_for(shape, now, rng))
         return found
     kind = parameter.schema.get("type")

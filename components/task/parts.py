@@ -21,7 +21,7 @@ from components.task.ground import Ground
 from components.task.known import Known, entity_of, known_in
 from components.task.phrases import phrases, words
 from components.task.provenance import at_path
-from components.task.steps import Node, Phase, Walk, WalkStep, found_out, written_by
+from components.task.steps import Node, Phase, Walk, WalkStep, executed_step, found_out, written_by
 
 _MOST_ROWS = 9
 """Rows of a list that a request speaks of; more are not looked through."""
@@ -243,22 +243,15 @@ def _written(
             for item in drawn
         )
         name = f"s{len(walk.steps) + 2 + number:02d}"
-        outcome, _known = ground.executed(state, shape, as_object(arguments), name)
-        if not outcome.envelope["ok"]:
+        made = executed_step(ground, state, shape, arguments, name)
+        if made is None:
             return None
-        step = WalkStep(
-            name=name,
-            shape=shape,
-            arguments=arguments,
-            data=outcome.envelope["data"],
-            changes=outcome.changes,
-            known=(),
-        )
-        if not any(change.cause.startswith("effect:") for change in outcome.changes):
+        step, after = replace(made[0], known=()), made[1]
+        if not any(change.cause.startswith("effect:") for change in step.changes):
             return None
         if before.undoes(step) or written_by(*steps) & written_by(step):
             return None
-        state = outcome.state
+        state = after
         steps.append(step)
     return tuple(steps), state
 

@@ -21,7 +21,7 @@ from components.task.ground import Ground
 from components.task.known import Known, RowKey, entity_of
 from components.task.reads import ReadCall
 from components.task.rules import row_of
-from components.task.steps import Walk, WalkStep, found_out
+from components.task.steps import Walk, WalkStep, executed_step, found_out
 
 _ROUNDS = 2
 """Walks of each length that are drawn for one draft."""
@@ -202,18 +202,8 @@ def _read_by_name(ground: Ground, walk: Walk, call: ReadCall, filler: Filler) ->
     if arguments is None:
         return None
     name = f"s{len(walk.steps) + 1:02d}"
-    outcome, facts = ground.executed(walk.state, call.shape, as_object(arguments), name, call.pick)
-    if not outcome.envelope["ok"]:
-        return None
-    step = WalkStep(
-        name=name,
-        shape=call.shape,
-        arguments=arguments,
-        data=outcome.envelope["data"],
-        changes=(),
-        known=facts,
-    )
-    return replace(walk, steps=(*walk.steps, step))
+    made = executed_step(ground, walk.state, call.shape, arguments, name, call.pick)
+    return None if made is None else replace(walk, steps=(*walk.steps, made[0]))
 
 
 def _with_read(
@@ -232,21 +222,9 @@ def _with_read(
         if call.shape.service != row.service or arguments is None or not grounded:
             continue
         name = f"s{len(walk.steps) + 1:02d}"
-        outcome, facts = ground.executed(
-            walk.state, call.shape, as_object(arguments), name, call.pick
-        )
-        if not outcome.envelope["ok"]:
-            continue
-        step = WalkStep(
-            name=name,
-            shape=call.shape,
-            arguments=arguments,
-            data=outcome.envelope["data"],
-            changes=(),
-            known=facts,
-        )
-        if _fact((step,), row, rule.field) is not None:
-            return replace(walk, steps=(*walk.steps, step))
+        made = executed_step(ground, walk.state, call.shape, arguments, name, call.pick)
+        if made is not None and _fact(made[:1], row, rule.field) is not None:
+            return replace(walk, steps=(*walk.steps, made[0]))
     return None
 
 
@@ -264,18 +242,11 @@ def _with_write(
     if arguments is None or as_object(arguments).get(rule.names) != fact.value:
         return None
     name = f"s{len(walk.steps) + 1:02d}"
-    outcome, facts = ground.executed(walk.state, shape, as_object(arguments), name)
-    if not outcome.envelope["ok"] or not outcome.changes:
+    made = executed_step(ground, walk.state, shape, arguments, name)
+    if made is None or not made[0].changes:
         return None
-    step = WalkStep(
-        name=name,
-        shape=shape,
-        arguments=arguments,
-        data=outcome.envelope["data"],
-        changes=outcome.changes,
-        known=facts,
-    )
-    return replace(walk, steps=(*walk.steps, step), state=outcome.state)
+    step, state = made
+    return replace(walk, steps=(*walk.steps, step), state=state)
 
 
 def _chosen(drawn: Arguments, rule: PolicyRule, rng: random.Random) -> Arguments | None:

@@ -10,11 +10,12 @@ from typing import Any
 from components.environment.state import WorldState
 from components.records.calls import RowChange
 from components.records.frozen import FrozenDict, JsonObject, freeze
-from components.records.task import Edit
+from components.records.task import Edit, Pick
 from components.task.anchors import Anchor
 from components.task.clauses import Clauses
-from components.task.filling import Arguments, latest
+from components.task.filling import Arguments, as_object, latest
 from components.task.graph import ToolShape
+from components.task.ground import Ground
 from components.task.known import Known
 from components.task.phrases import phrases
 from components.task.provenance import shows
@@ -120,6 +121,38 @@ class Node:
     def undoes(self, step: WalkStep) -> bool:
         """Return whether a step writes again what an earlier step of the walk wrote."""
         return bool(written_by(*self.steps) & written_by(step))
+
+
+def executed_step(
+    ground: Ground,
+    state: WorldState,
+    shape: ToolShape,
+    arguments: Arguments,
+    name: str,
+    pick: Pick | None = None,
+) -> tuple[WalkStep, WorldState] | None:
+    """Return a call as a step of a walk, and the state that it leads to; None where it is refused.
+
+    Args:
+        ground: where it is executed.
+        state: what it is executed on.
+        shape: the tool.
+        arguments: as filled.
+        name: of the step.
+        pick: how one row of a longer list is picked.
+    """
+    outcome, shown = ground.executed(state, shape, as_object(arguments), name, pick)
+    if not outcome.envelope["ok"]:
+        return None
+    step = WalkStep(
+        name=name,
+        shape=shape,
+        arguments=arguments,
+        data=outcome.envelope["data"],
+        changes=outcome.changes,
+        known=shown,
+    )
+    return step, outcome.state
 
 
 def found_out(steps: Sequence[WalkStep]) -> tuple[Known, ...]:

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
 from components.task.clauses import LEAST_LENGTH
-from components.task.filling import Arguments, Filler, as_object, is_grounded
+from components.task.filling import Arguments, Filler, is_grounded
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, other_names
 from components.task.provenance import shows
 from components.task.reads import ReadCall
-from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had
+from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
 
 _BUDGET = 140
 """Calls executed for one walk before it is given up."""
@@ -229,20 +229,12 @@ class WalkSearch:
         phase: Phase,
     ) -> Node | None:
         """Execute a move and return where it leads, or None when it leads nowhere."""
-        values = as_object(arguments)
         name = f"s{len(node.steps) + 1:02d}"
         pick = None if call is None else call.pick
-        outcome, shown = self._ground.executed(node.state, shape, values, name, pick)
-        if not outcome.envelope["ok"] or (call is None and not outcome.changes):
+        made = executed_step(self._ground, node.state, shape, arguments, name, pick)
+        if made is None or (call is None and not made[0].changes):
             return None
-        step = WalkStep(
-            name=name,
-            shape=shape,
-            arguments=arguments,
-            data=outcome.envelope["data"],
-            changes=outcome.changes,
-            known=shown,
-        )
+        step, state = made
         if node.undoes(step) or self._is_pointless(node, step):
             return None
         first, again, focus = node.first, node.again, node.focus
@@ -281,7 +273,7 @@ class WalkSearch:
                 return None
         return Node(
             steps=(*node.steps, step),
-            state=outcome.state,
+            state=state,
             phase=phase,
             first=first,
             again=again,
@@ -301,7 +293,7 @@ class WalkSearch:
             if change.before is None
         }
         if (
-            self._graph.blueprints[service].inferred
+            self._graph.is_compiled(service)
             and operation in _ENDING
             and any((change.service, change.row_id) in made for change in step.changes)
         ):

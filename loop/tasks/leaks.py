@@ -7,17 +7,15 @@ an entity, the words of a request. Nothing found is what is expected.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from components.records.base import Record
-from components.records.frozen import texts_in
 from components.records.system import System
-from components.records.task import Certificate, Task
+from components.records.task import Task
 from components.task.duplicates import NearDuplicates, calls_of
 from components.task.rules import complied
-from loop.train.split import HELD_OUT, Kind, held_out_names
+from loop.train.split import HELD_OUT, Kind, Names, held_out_names, learned_texts
 
 
 class Leaks(Record):
@@ -39,8 +37,8 @@ def leaks_of(system: System, splits: Mapping[str, Kind]) -> Leaks:
     kinds = {name: [task for task in system.tasks if splits[task] is name] for name in HELD_OUT}
     trained = [system.tasks[name] for name in system.tasks if splits[name] is Kind.TRAIN]
     found = [
-        *_shared("set of services", map(_services, trained), system, kinds[Kind.SERVICES]),
-        *_shared("sequence of calls", map(_sequence, trained), system, kinds[Kind.SEQUENCE]),
+        *_shared("set of services", _services, trained, system, kinds[Kind.SERVICES]),
+        *_shared("sequence of calls", _sequence, trained, system, kinds[Kind.SEQUENCE]),
         *_names(system, trained, kinds[Kind.ENTITY]),
         *_words(system, trained, [name for names in kinds.values() for name in names]),
     ]
@@ -56,10 +54,13 @@ def _sequence(task: Task) -> tuple[str, ...]:
 
 
 def _shared(
-    what: str, trained: Iterable[tuple[str, ...]], system: System, names: Iterable[str]
+    what: str,
+    of: Callable[[Task], tuple[str, ...]],
+    trained: Iterable[Task],
+    system: System,
+    names: Iterable[str],
 ) -> list[str]:
-    of = _services if what == "set of services" else _sequence
-    seen = Counter(trained)
+    seen = Counter(map(of, trained))
     return [
         f"{name}: its {what} is that of {seen[key]} training tasks"
         for name in names
@@ -71,11 +72,10 @@ def _names(system: System, trained: Iterable[Task], held_out: Iterable[str]) -> 
     """Return the held-out tasks of which a name that is kept from training occurs in training."""
     names = held_out_names(system.environment)
     certificates = system.reference.certificates
-    body = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name)))) or r"(?!)"
-    pattern = re.compile(rf"(?<!\w)(?:{body})(?!\w)")
+    pattern = Names(dict.fromkeys(names, "")).pattern
 
     def said(task: Task) -> set[str]:
-        texts = _texts(task, certificates[task.task_id])
+        texts = learned_texts(task, certificates[task.task_id])
         return {found for text in texts for found in pattern.findall(text)}
 
     known = {name for task in trained for name in said(task)}
@@ -84,14 +84,6 @@ def _names(system: System, trained: Iterable[Task], held_out: Iterable[str]) -> 
         for name in held_out
         if (shared := said(system.tasks[name]) & known)
     ]
-
-
-def _texts(task: Task, certificate: Certificate) -> list[str]:
-    """Return what is learned of a task: its words, and the arguments and answer of its gold."""
-    found = [task.instruction]
-    for record in certificate.gold_run.values():
-        found += texts_in(record.arguments)
-    return [*found, *texts_in(certificate.gold_answer)]
 
 
 def _words(system: System, trained: Iterable[Task], held_out: Iterable[str]) -> list[str]:

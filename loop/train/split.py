@@ -84,10 +84,7 @@ def is_held_out(entity: str) -> bool:
 def entities_of(environment: Environment, task: Task, certificate: Certificate) -> frozenset[str]:
     """Return the entities that a task turns on."""
     names, rows = _names_of(Same(environment)), _entities_of_rows(Same(environment))
-    texts = [task.instruction]
-    for record in certificate.gold_run.values():
-        texts += texts_in(record.arguments)
-    texts += texts_in(certificate.gold_answer)
+    texts = learned_texts(task, certificate)
     for arguments in certificate.forbidden.values():
         texts += texts_in(arguments) if task.pair else []
     found = {entity for text in texts for entity in named_in(names, text)}
@@ -97,6 +94,14 @@ def entities_of(environment: Environment, task: Task, certificate: Certificate) 
             if entity is not None:
                 found.add(entity)
     return frozenset(found)
+
+
+def learned_texts(task: Task, certificate: Certificate) -> list[str]:
+    """Return what is learned of a task: its words, and the arguments and answer of its gold."""
+    found = [task.instruction]
+    for record in certificate.gold_run.values():
+        found += texts_in(record.arguments)
+    return [*found, *texts_in(certificate.gold_answer)]
 
 
 def held_out_names(environment: Environment) -> frozenset[str]:
