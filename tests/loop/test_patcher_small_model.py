@@ -12,22 +12,19 @@ import pytest
 
 from attribution.patchers.model.patcher import ModelPatcher, Tried
 from attribution.records import Party
-from components.errors import PolicyError
 from components.model.recording import Recording
 from tests.attribution.patchers.cases import case, patcher_config
 from tests.loop.test_author_small_model import small_model
 from tests.model.served import serve
+from tests.policy.models import needs_model
 
 COMPONENTS = (Party.ENVIRONMENT, Party.TASK, Party.HARNESS, Party.EVALUATOR)
 
 
+@needs_model
 @pytest.mark.slow
 def test_a_small_model_mends_nothing_and_spoils_nothing(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    try:
-        answer = small_model()
-    except PolicyError as error:
-        pytest.skip(str(error))
+    answer = small_model()
     path = tmp_path / "patcher.jsonl"
 
     with serve(answer) as served:

@@ -6,7 +6,6 @@ import pytest
 
 from components.environment.author.author import author_service
 from components.environment.sandbox.walls import Walls, walls_problem
-from components.errors import PolicyError
 from components.model.recording import Recording
 from tests.environment.author.scripted import (
     SEED,
@@ -17,21 +16,19 @@ from tests.environment.author.scripted import (
     small_spec,
 )
 from tests.model.served import Play
+from tests.policy.models import builtin_model, needs_model
 
 _PROBLEM = walls_problem(Walls.BUBBLEWRAP)
 _MAX_PROMPT_TOKENS, _MAX_ANSWER_TOKENS = 1200, 120
 
 
+@needs_model
 @pytest.mark.slow
 @pytest.mark.skipif(bool(_PROBLEM), reason=f"no walls here: {_PROBLEM}")
 def test_the_built_in_model_ends_in_best_so_far_blueprint() -> None:
-    torch = pytest.importorskip("torch")
-    from loop.policy.weights import load_model
+    import torch
 
-    try:
-        loaded = load_model("builtin", None)
-    except PolicyError as error:
-        pytest.skip(str(error))
+    loaded = builtin_model()
     running: list[ServedAuthor] = []
 
     def play(_stage: str, _place: int) -> Play:
