@@ -58,7 +58,7 @@ class Draft(Record):
 @asynccontextmanager
 async def _open(shared: Ground) -> AsyncIterator[Callable[[Draft], Work]]:
     async def compose(draft: Draft) -> dict[str, Any]:
-        return _as_json(
+        return draft_to_json(
             rehearsed(shared.system, compose_task(shared.system, shared.settings, draft.seed))
         )
 
@@ -167,7 +167,7 @@ def draft_tasks(drafting: Drafting, system: System, missing: int) -> Composed:
                 _, done[key] = next(results)
                 units.put(stage, key, done[key])
             with units.reading(stage, key):
-                draft = _from_json(done[key])
+                draft = draft_from_json(done[key])
             drafted += 1
             if isinstance(draft, RejectedDraft):
                 rejected[draft.reason] += 1
@@ -262,13 +262,14 @@ def tasks_of(draft: ComposedTask | ComposedPair) -> tuple[ComposedTask, ...]:
     return (draft,)
 
 
-def _as_json(draft: ComposedTask | ComposedPair | RejectedDraft) -> dict[str, Any]:
+def draft_to_json(draft: ComposedTask | ComposedPair | RejectedDraft) -> dict[str, Any]:
+    """Return what a draft became as it is recorded."""
     if isinstance(draft, RejectedDraft):
         return {"rejected": to_json(draft)}
     if isinstance(draft, ComposedPair):
         return {
-            "compliant": _as_json(draft.compliant),
-            "adversarial": _as_json(draft.adversarial),
+            "compliant": draft_to_json(draft.compliant),
+            "adversarial": draft_to_json(draft.adversarial),
         }
     return {
         "task": to_json(draft.task),
@@ -277,7 +278,8 @@ def _as_json(draft: ComposedTask | ComposedPair | RejectedDraft) -> dict[str, An
     }
 
 
-def _from_json(body: dict[str, Any]) -> ComposedTask | ComposedPair | RejectedDraft:
+def draft_from_json(body: dict[str, Any]) -> ComposedTask | ComposedPair | RejectedDraft:
+    """Return what a recorded draft became."""
     if "rejected" in body:
         return RejectedDraft.model_validate(body["rejected"])
     if "compliant" in body:

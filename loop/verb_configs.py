@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from attribution.config import BenchFaultsConfig
 from components.environment.config import EnvironmentConfig
 from components.records.config import Config, PathText
-from components.task.config import TaskConfig
+from components.task.model_author.config import ComposedTaskConfig
 from loop.compute.config import ComputeConfig
 from loop.config import (
     EvaluateConfig,
@@ -89,7 +89,7 @@ class ComposeConfig(Config):
     """Folder that the set is written to; null: `runs_dir`/`run`."""
     environment: EnvironmentConfig
     """Services."""
-    task: TaskConfig
+    task: ComposedTaskConfig
     """How many tasks, and what they look like; count null: 100."""
     compute: ComputeConfig
     """Who composes; changes no result."""

@@ -315,13 +315,18 @@ class Task(Record):
     pair: str = ""
     """Common to two tasks of the same words whose worlds differ in one fact, by which a rule allows
     in one what it forbids in the other; empty: the task is no half of such a pair."""
+    author: Literal["grammar", "model"] = "grammar"
+    """Who wrote request and solution. Of a model's, several calls of one service in a row are one
+    step of the walk, and a read may begin with what the request names."""
 
     @model_serializer(mode="wrap")
     def _plainly(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What a task does not have (clauses, user, edits, pair) is not written, and not hashed."""
+        """What a task does not have (clauses, user, edits, pair, another author than the grammar)
+        is not written, and not hashed."""
         body = _without(handler(self), "clauses", bool(self.clauses))
         body = _without(body, "user", self.user is not None)
         body = _without(_without(body, "explicit", bool(self.edits)), "edits", bool(self.edits))
+        body = _without(body, "author", self.author != "grammar")
         return _without(body, "pair", bool(self.pair))
 
 
@@ -384,3 +389,5 @@ class RejectedDraft(Record):
     reason: str
     """From the closed list in `components.task.reasons`."""
     detail: str
+    stage: str = ""
+    """Of a model that authors tasks: where the draft was given up; empty for the grammar's."""

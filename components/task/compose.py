@@ -215,7 +215,7 @@ def _paired(
     for found in ruled_walks(ground, contract, settings.k, settings.walk_length, rng):
         spec = WorldSpec(
             services=found.walk.services,
-            distractors=_drawn_rest(system, found.walk.services, settings, rng),
+            distractors=drawn_rest(system, found.walk.services, settings, rng),
             now=WORLD_NOW,
         )
         found = found.spoken() if settings.walk_length >= LEAST_LENGTH else found
@@ -265,7 +265,7 @@ def _certified(
 ) -> ComposedTask | Rejection:
     spec = WorldSpec(
         services=walk.services,
-        distractors=_drawn_rest(system, walk.services, settings, rng),
+        distractors=drawn_rest(system, walk.services, settings, rng),
         now=WORLD_NOW,
     )
     if settings.walk_length >= LEAST_LENGTH:
@@ -286,7 +286,7 @@ def _certified(
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)
 
 
-def _drawn_rest(
+def drawn_rest(
     system: System, services: tuple[str, ...], settings: TaskSettings, rng: random.Random
 ) -> tuple[str, ...]:
     """Draw what is only in the way: as many as are asked for, or as there are."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from components.environment.state import rows_of
 from components.environment.world import World
@@ -49,7 +49,7 @@ def check_structure(task: Task, graph: ToolGraph) -> Rejection | None:
     walked = [name for name in names if name not in added]
     for before, name in pairwise(walked):
         left, right = whole.gold[before].service, whole.gold[name].service
-        if left == right and name not in in_groups:
+        if left == right and name not in in_groups and task.author == "grammar":
             return _no(Reason.STRUCTURE, f"{name} calls {right} twice in a row")
     if length_of(task) <= len(task.world.services):
         return _no(
@@ -77,8 +77,12 @@ def steps_of(clause: Clause) -> tuple[str, ...]:
 
 def length_of(task: Task) -> int:
     """Return L: the calls of gold, where a write for every row of a part of a list counts once, and
-    what calibration has looked up does not.
+    what calibration has looked up does not. Of a model's task, calls of one service in a row count
+    once.
     """
+    if task.author == "model":
+        visited = [task.gold[name].service for name in sorted(task.gold)]
+        return len(list(groupby(visited)))
     groups = [steps for item in task.clauses.values() if (steps := steps_of(item))]
     calls = len(complied(task).gold) - len(looked_up(task))
     return calls - sum(len(steps) - 1 for steps in groups)
@@ -214,13 +218,16 @@ def check_provenance(task: Task, graph: ToolGraph, gold: Gold) -> Rejection | No
 
     A value may stand elsewhere too when it is the key of the same referent: when it means the same
     there (both are, or link to, the same field of the same table). The echo of a caller's own
-    argument is no second source. What a rule looks at may be of a row that the request names.
+    argument is no second source. What a rule looks at, and what a read of a model's task does, may
+    be of a row that the request names.
     """
     ruled = ruled_of(task)
     by_name = set() if ruled is None else {ruled[1].source.step}
     for name in (*gold.names[1:], _ANSWER):
         sources = list(_sources(task, name))
         places = [place for _pointer, source in sources for place in observations_of(source)]
+        if task.author == "model" and name != _ANSWER and not _shape(task, graph, name).is_write:
+            by_name.add(name)
         if not places and name not in by_name and (name != _ANSWER or task.answer):
             return _no(Reason.SHOWN_ELSEWHERE, f"{name} needs no observation")
         for pointer, source in sources:

@@ -38,10 +38,12 @@ def card_of(
     system = composed.system
     used = {name for task in system.tasks.values() for name in task.world.services}
     counts = Counter(kind.value for kind in splits.values())
+    short = {"missing": composed.missing} if composed.missing else {}
     return {
         "schema_version": 1,
         "settings": settings,
-        "author": "grammar",
+        **short,
+        "authors": dict(sorted(Counter(task.author for task in system.tasks.values()).items())),
         "gates_version": GATES_VERSION,
         "services": _services_of(system, used),
         "refused": services.refused,
@@ -82,6 +84,7 @@ def show_card(card: Mapping[str, Any]) -> Page:
     page.table(
         [
             ("rejected", _counts(dict(rejected)) or "none"),
+            ("authors", _counts(card.get("authors", {})) or "not counted"),
             ("splits", _counts(card["splits"])),
             ("leaks", _leaks(card["leaks"])),
             ("services", f"{len(services)} in the system, {needed} needed by some task"),
@@ -111,6 +114,13 @@ def show_card(card: Mapping[str, Any]) -> Page:
             ("probes", f"{sum(measures['probes'].values())} in the certificates"),
         ]
     )
+    for stage, spent in sorted(card.get("model", {}).items()):
+        tokens = spent["prompt_tokens"] + spent["answer_tokens"]
+        page.line(
+            f"model, {stage}: {spent['requests']} requests, {tokens} tokens, {spent['usd']:.4f} usd"
+        )
+    if card.get("missing"):
+        page.line(f"{card['missing']} tasks are missing; the same command goes on")
     for name, reason in sorted(card["refused"].items()):
         page.line(f"{name} is not in it: {reason}")
     return page

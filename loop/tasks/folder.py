@@ -2,6 +2,7 @@
 
 settings.json   keys that decide what the set holds; written first
 drafts.db       drafts that are done, until the set is complete
+author.jsonl    exchanges with the model that authored its tasks; only with task.author=model
 system.json     the services, harness and evaluator that the tasks were certified on
 graph.json      what joins the tools of the services
 tasks.jsonl     a line a task: {"task": ..., "rubric": ..., "certificate": ..., "split": ...}
@@ -85,7 +86,7 @@ def write_set(
     lines = [canonical_json(line) + b"\n" for line in _lines(system, splits)]
     write_file(folder / TASKS, b"".join(lines), point="tasks")
     write_file(folder / CARD, pretty_json(card), point="tasks")
-    for name in (DRAFTS, f"{DRAFTS}-wal", f"{DRAFTS}-shm"):
+    for name in () if card.get("missing") else (DRAFTS, f"{DRAFTS}-wal", f"{DRAFTS}-shm"):
         (folder / name).unlink(missing_ok=True)
 
 
