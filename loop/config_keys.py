@@ -16,6 +16,9 @@ from components.records.config import Config
 from loop.verbs import Verb, nearest
 
 WIDTH = 110
+_FOLDERS = {"task.author": "author_of_task"}
+"""Groups whose folder is not called by their name: a folder `task` would make a group of the key
+`task` of `show`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,14 @@ class Key:
     @property
     def folder(self) -> str:
         """Folder of a group's choices below `conf/`."""
-        return self.name.replace(".", "/")
+        return _FOLDERS.get(self.name, self.name.replace(".", "/"))
+
+
+def dotted(group: str) -> str:
+    """Return a group's key by its folder; Hydra's own groups keep their slashes."""
+    named = {folder: name for name, folder in _FOLDERS.items()}
+    plain = group if group.startswith("hydra/") else group.replace("/", ".")
+    return named.get(group, plain)
 
 
 def keys_of(model: type[Config], prefix: str = "", choice: str = "") -> list[Key]:

@@ -236,11 +236,11 @@ def _as_choice(override: str, keys: Sequence[Key]) -> list[str]:
     slashes; a file's name, where a group may be a `file`, as that choice and its path; anything
     else as it is."""
     name, equals, value = override.partition("=")
-    bare = name.lstrip("+")
-    choices = next((key.choices for key in keys if key.choices and key.name == bare), ())
-    if not equals or not choices:
+    bare = name.lstrip("+").replace("/", ".")
+    key = next((key for key in keys if key.choices and key.name == bare), None)
+    if not equals or key is None:
         return [override]
-    group = bare.replace(".", "/") if "." in bare else name
+    choices, group = key.choices, key.folder if "." in bare else name
     if "file" in choices and value not in choices and ("." in value or "/" in value):
         return [f"{group}=file", f"{bare}.path={value}"]
     return [f"{group}={value}"]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from components.errors import ConfigError
-from loop.config_keys import Key, unknown_key
+from loop.config_keys import Key, dotted, unknown_key
 from loop.verbs import nearest
 
 _UNKNOWN = re.compile(
@@ -33,7 +33,7 @@ def refuse_unreadable_choice(overrides: Sequence[str], keys: Sequence[Key]) -> N
     groups = {key.name: key.choices for key in keys if key.choices}
     for override in overrides:
         name, _, value = override.lstrip("+").partition("=")
-        name = _dotted(name)
+        name = dotted(name)
         if name in groups and (value == "null" or set(value) & set("/{")):
             raise ConfigError(_no_choice(name, value, groups[name]))
 
@@ -58,7 +58,7 @@ def explain_composition(error: Exception, overrides: Sequence[str], keys: Sequen
     text = str(error)
     if match := _SWEEP.search(text):
         key, _, values = match[1].partition("=")
-        key = _dotted(key)
+        key = dotted(key)
         return (
             f"{key} has several values ({values}); add -m to run each, or write "
             f"'{key}=[{values}]' for a list"
@@ -70,7 +70,7 @@ def explain_composition(error: Exception, overrides: Sequence[str], keys: Sequen
         name = match["a"] or match["b"] or match["c"]
         if name.startswith("hydra."):
             return f"there is no key '{name}' of Hydra; see --hydra-help for those that there are"
-        return unknown_key(_dotted(name), keys, _value(name, overrides))
+        return unknown_key(dotted(name), keys, _value(name, overrides))
     cause = f" ({str(error.__cause__).splitlines()[0]})" if error.__cause__ else ""
     return (
         f"the command line cannot be used: {' '.join(text.split())}{cause}; see --help for the keys"
@@ -94,12 +94,7 @@ def _unreadable(override: str, message: str, keys: Sequence[Key]) -> str:
 
 def _unknown_choice(missing: str, options: list[str]) -> str:
     group, _, choice = missing.rpartition("/")
-    return _no_choice(_dotted(group), choice, options)
-
-
-def _dotted(group: str) -> str:
-    """Return a group's name as its keys have it; Hydra's own groups keep their slashes."""
-    return group if group.startswith("hydra/") else group.replace("/", ".")
+    return _no_choice(dotted(group), choice, options)
 
 
 def _no_choice(group: str, choice: str, options: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 from components.errors import ConfigError
 from components.harness.defaults import default_harness
+from components.model.records import StageFigures
 from components.records.base import to_json
 from components.records.system import System
 from components.task.model_author.config import ModelTaskAuthorConfig
@@ -31,7 +32,7 @@ from loop.compute.pool import open_pool
 from loop.console import Console
 from loop.ledger_files import locked, read_object
 from loop.services import build_services
-from loop.tasks.authoring import STAGE, author_tasks, figures_of, settings_of, told_short
+from loop.tasks.authoring import STAGE, author_tasks, settings_of, told_short
 from loop.tasks.card import card_of, show_card
 from loop.tasks.folder import CARD, DRAFTS, LOCK, claim, write_set
 from loop.train.split import kind_of
@@ -72,28 +73,25 @@ def _compose(
         environment=services.environment, harness=default_harness(), reference=services.reference
     )
     wanted = COUNT if config.task.count is None else config.task.count
+    author, base = config.task.author, first_seed(config.seed)
+    spent: Mapping[str, StageFigures] = {}
     with closing(UnitLog(folder / DRAFTS)) as units:
-        if isinstance(config.task.author, ModelTaskAuthorConfig):
-            author, shape = config.task.author, config.task.shape()
-            base = first_seed(config.seed)
+        if isinstance(author, ModelTaskAuthorConfig):
+            shape = config.task.shape()
             authored = author_tasks(author, shape, system, wanted, base, units, folder, console)
-            composed, told = authored.composed, told_short(authored, wanted)
+            composed, spent = authored.composed, authored.stages
             if composed.missing == wanted:
-                raise ConfigError(f"{told}; mend that, and run the same command again")
+                raise ConfigError(told_short(authored, wanted))
             if composed.missing:
-                console.line(told)
+                console.line(told_short(authored, wanted))
         else:
-            authored = None
             composed = _by_grammar(config, system, wanted, units, console)
     made = composed.system
     splits = {
         name: kind_of(made.environment, task, made.reference.certificates[name])
         for name, task in made.tasks.items()
     }
-    card = card_of(settings, services, composed, splits)
-    if authored is not None:
-        card["model"] = figures_of(authored.stages)
-    write_set(folder, made, splits, card)
+    write_set(folder, made, splits, card_of(settings, services, composed, splits, spent))
 
 
 def _by_grammar(

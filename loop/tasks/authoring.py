@@ -9,7 +9,7 @@ command goes on with it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,16 +152,17 @@ def told_short(authored: Authored, wanted: int) -> str:
     counted = Counter(composed.rejected).most_common(3)
     reasons = ", ".join(f"{reason} {count}" for reason, count in counted) or "no drafts"
     last = " ".join(authored.ended.split())[:300]
+    may_go_on = authored.ended.split(": ")[1:2] in [[reason] for reason in _ENDS]
+    mend = (
+        "mend that (the endpoint, or task.author.budget) and run the same command again"
+        if may_go_on
+        else "name another model, raise task.author.revisions or task.max_drafts_per_task, and set "
+        "out to another folder"
+    )
     return (
         f"{wanted - composed.missing} of {wanted} tasks were made by the model in "
-        f"{composed.drafted} drafts (refused: {reasons}); the last refusal: {last}"
+        f"{composed.drafted} drafts (refused: {reasons}); the last refusal: {last}; {mend}"
     )
-
-
-def figures_of(stages: Mapping[str, StageFigures]) -> dict[str, Any]:
-    """Return what a model was asked as JSON, by stage; no time is in it."""
-    kept = ("requests", "prompt_tokens", "answer_tokens", "usd")
-    return {name: {key: to_json(item)[key] for key in kept} for name, item in stages.items()}
 
 
 def _recording(config: ModelTaskAuthorConfig, folder: Path) -> Recording:

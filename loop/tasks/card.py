@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from components.environment.catalog_loader import builtin_services
 from components.environment.sources.records import UNKNOWN_LICENCE
+from components.model.records import StageFigures
 from components.records.base import hash_record, to_json
 from components.records.system import System
 from components.task.certify import GATES_VERSION
@@ -26,6 +28,7 @@ def card_of(
     services: Services,
     composed: Composed,
     splits: Mapping[str, Kind],
+    spent: Mapping[str, StageFigures] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the card as JSON.
 
@@ -34,11 +37,14 @@ def card_of(
         services: what was admitted and refused.
         composed: the system with its tasks, and the counts of their making.
         splits: task -> where it belongs.
+        spent: what a model that authored them was asked, by stage.
     """
     system = composed.system
     used = {name for task in system.tasks.values() for name in task.world.services}
     counts = Counter(kind.value for kind in splits.values())
-    short = {"missing": composed.missing} if composed.missing else {}
+    short: dict[str, Any] = {"missing": composed.missing} if composed.missing else {}
+    if spent:
+        short["model"] = {name: to_json(item) for name, item in sorted(spent.items())}
     return {
         "schema_version": 1,
         "settings": settings,

@@ -32,8 +32,13 @@ from components.records.system import System
 from components.records.task import RejectedDraft
 from components.records.world import WorldSpec
 from components.task.certify import certify
-from components.task.compose import WORLD_NOW, ComposedTask, drawn_rest, services_for_tasks
-from components.task.config import TaskConfig
+from components.task.compose import (
+    WORLD_NOW,
+    ComposedTask,
+    TaskSettings,
+    drawn_rest,
+    services_for_tasks,
+)
 from components.task.drawing import drawn_walk
 from components.task.filling import as_object
 from components.task.gates import length_of
@@ -64,7 +69,7 @@ class ModelTaskAuthor:
     def __init__(
         self,
         system: System,
-        settings: TaskConfig,
+        settings: TaskSettings,
         config: ModelTaskAuthorConfig,
         recording: Recording,
         door: Door | None = None,
@@ -123,7 +128,7 @@ class _Work:
     """One draft while it lasts."""
 
     system: System
-    settings: TaskConfig
+    settings: TaskSettings
     config: ModelTaskAuthorConfig
     session: Session
     seed: int

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from components.model.config import ModelBudget
+from components.model.records import Request, Tried
 from components.task.model_author.config import ModelTaskAuthorConfig
 from tests.model.served import FREE, Play
 
@@ -124,6 +125,8 @@ class Author:
     design: Callable[[str], Parts | Play] = good_design
     revise: Callable[[str], Parts | Play] = good_design
     probe: Callable[[str], Parts | Play] = good_move
+    prompt_tokens: int = 100
+    """Of each prompt, as the endpoint says."""
     stages: list[str] = field(default_factory=list)
     """What was asked for, in order."""
     prompts: list[str] = field(default_factory=list)
@@ -134,4 +137,16 @@ class Author:
         self.stages.append(stage)
         self.prompts.append(prompt)
         made = getattr(self, stage)(prompt)
-        return made if isinstance(made, Play) else block(made)
+        play = made if isinstance(made, Play) else block(made)
+        return replace(play, prompt_tokens=self.prompt_tokens)
+
+    def door(self, request: Request, max_tokens: int) -> Tried:
+        """Answer one request with no server between."""
+        play = self({"messages": [item.model_dump() for item in request.messages]})
+        return Tried(
+            status=200,
+            text=play.text,
+            is_whole=play.finish != "length",
+            prompt_tokens=play.prompt_tokens,
+            answer_tokens=play.answer_tokens,
+        )

@@ -1,0 +1,150 @@
+"""Right authors of other kinds of task: texts, searches, numbers over lists, another start."""
+
+from __future__ import annotations
+
+import re
+
+from tests.task.model_author.scripted import (
+    Parts,
+    call,
+    chain_of,
+    good_design,
+    good_move,
+    request_of,
+    seen_in,
+)
+
+
+def datas(prompt: str) -> list[Parts]:
+    """What accepted calls have answered."""
+    return [answer["data"] for _call, answer in seen_in(prompt) if answer["ok"]]
+
+
+def plays_the_chain(prompt: str) -> Parts:
+    """Explore by all calls of the chain at once."""
+    return {"notes": "seen"} if seen_in(prompt) else {"calls": chain_of(prompt)}
+
+
+def looks_round(prompt: str) -> Parts:
+    """Solve it after two reads that give nothing, and one call that is refused."""
+    if not seen_in(prompt):
+        return {
+            "calls": [
+                call("directory", "list_teams"),
+                call("helpdesk", "get_ticket", ticket_id="tkt_000000"),
+                *good_move(prompt)["calls"],
+            ]
+        }
+    kept = [item for item in datas(prompt) if "teams" not in item]
+    return good_step(prompt, kept)
+
+
+def good_step(prompt: str, seen: list[Parts]) -> Parts:
+    """What a right solver does next, by the answers that count."""
+    until = re.findall(r"\d{4}-\S+Z", request_of(prompt))[0]
+    ticket = seen[0]["ticket"]
+    if len(seen) == 1:
+        leave = call("directory", "set_leave", employee_id=ticket["assignee_id"], until=until)
+        return {"calls": [leave, call("helpdesk", "get_ticket", ticket_id=ticket["id"])]}
+    if len(seen) == 3:
+        now = seen[2]["ticket"]["assignee_id"]
+        return {"calls": [call("directory", "get_employee", employee_id=now)]}
+    return {"finish": {"name": seen[3]["employee"]["name"]}}
+
+
+def comment_design(prompt: str) -> Parts:
+    """A comment in one's own words, in the name of whoever has the ticket by then."""
+    pager = datas(prompt)[-1]["employee"]["pager_code"]
+    design = good_design(prompt)
+    words = (
+        "comment on the ticket in the name of whoever it is assigned to after that, and give that "
+        "person's pager code there"
+    )
+    leave = design["effects"][0]
+    comment = {"words": words, "service": "helpdesk", "tool": "add_comment", "holds": [pager]}
+    return {
+        **design,
+        "instruction": f"{leave['words']}, then {words}.",
+        "effects": [leave, comment],
+        "answer": {},
+    }
+
+
+def comments(prompt: str) -> Parts:
+    """Solve it with a comment."""
+    seen = datas(prompt)
+    if len(seen) < 4:
+        return good_move(prompt)
+    if len(seen) == 4:
+        who = seen[3]["employee"]
+        text = f"Please call {who['pager_code']} from now on."
+        said = call(
+            "helpdesk", "add_comment", ticket_id=seen[0]["ticket"]["id"], author_id=who["id"],
+            body=text,
+        )  # fmt: skip
+        return {"calls": [said]}
+    return {"finish": {}}
+
+
+def searching_design(prompt: str) -> Parts:
+    """A request that names a ticket by its subject."""
+    subject = datas(prompt)[0]["ticket"]["subject"]
+    design = good_design(prompt)
+    number = re.findall(r"ticket HD-\d+", design["instruction"])[0]
+    named = f"the ticket {subject!r}"
+    for item in (*design["effects"], *design["answer"].values()):
+        item["words"] = item["words"].replace(number, named)
+    return {**design, "instruction": design["instruction"].replace(number, named)}
+
+
+def searches(prompt: str) -> Parts:
+    """Solve it by a search, and a read in the same service."""
+    seen = datas(prompt)
+    if not seen:
+        text = re.findall(r"the ticket '(.+?)'", request_of(prompt))[0]
+        return {"calls": [call("helpdesk", "search_tickets", text=text)]}
+    if len(seen) == 1:
+        found = seen[0]["tickets"][0]["id"]
+        return {"calls": [call("helpdesk", "get_ticket", ticket_id=found)]}
+    return good_step(prompt, seen[1:])
+
+
+def counting_design(prompt: str) -> Parts:
+    """A request that ends with a number over a list."""
+    design = good_design(prompt)
+    old = design["answer"]["name"]["words"]
+    words = "tell me how many duties the person has whom it is assigned to after that"
+    duties = {"words": words, "description": "How many.", "rule": {"operation": "count"}}
+    return {
+        **design,
+        "instruction": design["instruction"].replace(old, words),
+        "answer": {"duties": duties},
+    }
+
+
+def counts(prompt: str) -> Parts:
+    """Solve it by counting."""
+    seen = datas(prompt)
+    if len(seen) == 3:
+        now = seen[2]["ticket"]["assignee_id"]
+        return {"calls": [call("directory", "list_duties", employee_id=now)]}
+    if len(seen) == 4:
+        return {"finish": {"duties": len(seen[3]["duties"])}}
+    return good_move(prompt)
+
+
+def changed_start(prompt: str) -> Parts:
+    """The ticket has another subject at the start."""
+    step = {
+        "op": "replace",
+        "path": "/helpdesk/ticket/tkt_50e748/subject",
+        "value": "Old door logs",
+    }
+    return {**good_design(prompt), "state": [step]}
+
+
+def solves_changed(prompt: str) -> Parts:
+    """Solve it, in the world as the design begins it."""
+    seen = datas(prompt)
+    assert not seen or seen[0]["ticket"]["subject"] == "Old door logs"
+    return good_move(prompt)
