@@ -148,6 +148,26 @@ def test_a_budget_is_said_and_a_larger_one_goes_on(
     assert card_of(folder)["authors"] == {"model": 1}
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("task.author=modle", "task.author must be one of grammar, model (got 'modle')"),
+        ("task/author=modle", "task.author must be one of grammar, model (got 'modle')"),
+        ("task.author.probe_calls=1", "task.author.probe_calls must be >= 2 (got 1)"),
+        ("task.author.api_key_env=sk-secret", "task.author.api_key_env must be the name"),
+    ],
+)
+def test_a_wrong_key_is_one_line(
+    key: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compose(tmp_path / "tasks", NOBODY, 1, key) == 2
+
+    err = capsys.readouterr().err
+    assert said in err
+    assert "secret" not in err
+    assert err.count("\n") == 1
+
+
 def test_keys_of_the_grammar_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -310,7 +310,7 @@ class _Work:
         world: World,
     ) -> ComposedTask | Rejection:
         records = tuple(played.records)
-        effects = matched(design, records, played.graph)
+        effects = matched(design, records, played.graph, world)
         if isinstance(effects, Rejection):
             return effects
         problem = check_answer_said(design, finish)

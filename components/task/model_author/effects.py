@@ -6,17 +6,23 @@ must be asked for by one effect, and each effect be met by one write.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from components.environment.state import rows_of
+from components.environment.world import World
 from components.records.calls import CallRecord
 from components.records.frozen import texts_in
+from components.task.gates import parameter_of
 from components.task.graph import ToolGraph
 from components.task.model_author.records import Design, Effect
 from components.task.model_author.stated import span_of
 from components.task.reasons import Reason, Rejection
 
 _MAX_TOLD = 300
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_FIELD = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def check_design(design: Design, graph: ToolGraph) -> Rejection | None:
@@ -24,6 +30,11 @@ def check_design(design: Design, graph: ToolGraph) -> Rejection | None:
     said = [*((item.words, "effect") for item in design.effects)]
     said += [(item.words, f"answer.{name}") for name, item in sorted(design.answer.items())]
     said += [(item.words, "pick") for item in design.picks]
+    if _CONTROL.search(design.instruction):
+        return _no(Reason.STRUCTURE, "the request holds control characters")
+    for name in sorted(design.answer):
+        if not _FIELD.fullmatch(name):
+            return _no(Reason.STRUCTURE, f"answer: {name!r} is no name such as due_time")
     for words, what in said:
         if span_of(design.instruction, words) is None:
             return _no(Reason.DEMANDS, f"{what}: the words {words!r} do not stand in the request")
@@ -36,7 +47,7 @@ def check_design(design: Design, graph: ToolGraph) -> Rejection | None:
 
 
 def matched(
-    design: Design, records: Sequence[CallRecord], graph: ToolGraph
+    design: Design, records: Sequence[CallRecord], graph: ToolGraph, world: World
 ) -> Mapping[int, Effect] | Rejection:
     """Return which effect asks for which accepted write, by the number of the call.
 
@@ -44,6 +55,7 @@ def matched(
         design: its effects.
         records: accepted calls of the solution.
         graph: says which are writes.
+        world: at its start.
     """
     writes = {
         number: record
@@ -56,6 +68,10 @@ def matched(
         number = next((n for n in left if not _differs(effect, writes[n])), None)
         if number is None:
             return _no(Reason.EFFECTS, _unmet(effect, [writes[n] for n in left]))
+        unsaid = _unsaid(effect, writes[number], graph, world)
+        if unsaid:
+            detail = f"{effect.words!r}: the design does not say what {unsaid} must be"
+            return _no(Reason.EFFECTS, detail)
         found[number] = effect
     extra = next((number for number in writes if number not in found), None)
     if extra is not None:
@@ -71,7 +87,9 @@ def check_answer_said(design: Design, finish: Mapping[str, Any]) -> Rejection | 
         asked, given = sorted(design.answer), sorted(finish)
         return _no(Reason.EFFECTS, f"the answer was to have the fields {asked}; it has {given}")
     for field, wanted in sorted(design.answer.items()):
-        if wanted.value is not None and wanted.value != finish[field]:
+        if wanted.value is None:
+            return _no(Reason.EFFECTS, f"the design does not say what answer.{field} comes to")
+        if wanted.value != finish[field]:
             detail = f"answer.{field} was to be {wanted.value!r}; it is {finish[field]!r}"
             return _no(Reason.EFFECTS, detail)
     return None
@@ -83,6 +101,28 @@ def _unmet(effect: Effect, writes: Sequence[CallRecord]) -> str:
         if (record.service, record.tool) == (effect.service, effect.tool):
             return f"{effect.words!r}: in the call of {named}, {_differs(effect, record)}"
     return f"{effect.words!r}: the solution makes no call of {named} that is accepted"
+
+
+def _unsaid(effect: Effect, record: CallRecord, graph: ToolGraph, world: World) -> str:
+    """Return an argument of a call that its effect leaves open; empty where none is.
+
+    A text in one's own words may be open, and so may the id of a row that is made on the way.
+    """
+    shape = graph.tools[record.service, record.tool]
+    for name, value in sorted(record.arguments.items()):
+        if name in effect.arguments:
+            continue
+        parameter = parameter_of(shape, f"/{name}")
+        if parameter is not None and parameter.is_free_text:
+            continue
+        place = None if parameter is None else parameter.means
+        if parameter is not None and parameter.names_row and place is not None:
+            is_here = place.service in world.services
+            rows = rows_of(world.initial, place.service, place.table) if is_here else {}
+            if is_here and all(row.get(place.field) != value for row in rows.values()):
+                continue
+        return name
+    return ""
 
 
 def _differs(effect: Effect, record: CallRecord) -> str:

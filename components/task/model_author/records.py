@@ -53,7 +53,8 @@ class Effect(Record):
     service: str
     tool: str
     arguments: FrozenDict[str, JsonValue] = FrozenDict()
-    """Arguments that the solution's call must have; texts whose wording is free are left out."""
+    """Arguments that the solution's call must have: all but texts whose wording is free, and ids of
+    rows that are made on the way."""
     holds: tuple[str, ...] = ()
     """Values that a freely worded text of the call must hold."""
 
@@ -74,7 +75,7 @@ class Wanted(Record):
     """The words of the request that ask for it, exactly."""
     description: str = Field(min_length=1, max_length=200)
     value: JsonValue = None
-    """What it comes to; null: not said."""
+    """What it comes to."""
     rule: Counted | None = None
     """None: the value stands in an answer of a tool as it is."""
 

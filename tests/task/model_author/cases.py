@@ -7,22 +7,13 @@ import re
 from tests.task.model_author.scripted import (
     Parts,
     call,
-    chain_of,
+    datas,
     good_design,
     good_move,
+    look,
     request_of,
     seen_in,
 )
-
-
-def datas(prompt: str) -> list[Parts]:
-    """What accepted calls have answered."""
-    return [answer["data"] for _call, answer in seen_in(prompt) if answer["ok"]]
-
-
-def plays_the_chain(prompt: str) -> Parts:
-    """Explore by all calls of the chain at once."""
-    return {"notes": "seen"} if seen_in(prompt) else {"calls": chain_of(prompt)}
 
 
 def looks_round(prompt: str) -> Parts:
@@ -54,14 +45,16 @@ def good_step(prompt: str, seen: list[Parts]) -> Parts:
 
 def comment_design(prompt: str) -> Parts:
     """A comment in one's own words, in the name of whoever has the ticket by then."""
-    pager = datas(prompt)[-1]["employee"]["pager_code"]
     design = good_design(prompt)
     words = (
         "comment on the ticket in the name of whoever it is assigned to after that, and give that "
         "person's pager code there"
     )
     leave = design["effects"][0]
-    comment = {"words": words, "service": "helpdesk", "tool": "add_comment", "holds": [pager]}
+    who = datas(prompt)[-1]["employee"]
+    said = {"ticket_id": datas(prompt)[0]["ticket"]["id"], "author_id": who["id"]}
+    comment = {"words": words, "service": "helpdesk", "tool": "add_comment", "arguments": said,
+               "holds": [who["pager_code"]]}  # fmt: skip
     return {
         **design,
         "instruction": f"{leave['words']}, then {words}.",
@@ -109,12 +102,22 @@ def searches(prompt: str) -> Parts:
     return good_step(prompt, seen[1:])
 
 
+def looks_at_duties(prompt: str) -> Parts:
+    """Explore the duties of who has the ticket then."""
+    seen = datas(prompt)
+    if len(seen) == 4 and "employee" in seen[3]:
+        now = seen[3]["employee"]["id"]
+        return {"calls": [call("directory", "list_duties", employee_id=now)]}
+    return look(prompt)
+
+
 def counting_design(prompt: str) -> Parts:
     """A request that ends with a number over a list."""
-    design = good_design(prompt)
+    design = good_design(prompt, datas(prompt)[3])
     old = design["answer"]["name"]["words"]
     words = "tell me how many duties the person has whom it is assigned to after that"
-    duties = {"words": words, "description": "How many.", "rule": {"operation": "count"}}
+    duties = {"words": words, "description": "How many.", "rule": {"operation": "count"},
+              "value": len(datas(prompt)[-1]["duties"])}  # fmt: skip
     return {
         **design,
         "instruction": design["instruction"].replace(old, words),

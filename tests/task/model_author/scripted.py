@@ -25,7 +25,7 @@ REQUEST = f"Hi! {_LEAVE} please. Then {_NAME}."
 def author_config(base_url: str = "http://127.0.0.1:9/v1", **changes: Any) -> ModelTaskAuthorConfig:
     """A configuration for tests: one revision, few calls."""
     values: Parts = {
-        **FREE, "base_url": base_url, "revisions": 1, "explore_calls": 4, "probe_calls": 8,
+        **FREE, "base_url": base_url, "revisions": 1, "explore_calls": 6, "probe_calls": 8,
         "replay": None, "budget": ModelBudget(tokens=10_000_000, usd=0.0), **changes,
     }  # fmt: skip
     return ModelTaskAuthorConfig.model_validate(values)
@@ -61,6 +61,11 @@ def seen_in(prompt: str) -> list[tuple[Parts, Parts]]:
     ]
 
 
+def datas(prompt: str) -> list[Parts]:
+    """What accepted calls have answered."""
+    return [answer["data"] for _call, answer in seen_in(prompt) if answer["ok"]]
+
+
 def chain_of(prompt: str) -> list[Parts]:
     """The chain of calls that a prompt shows."""
     return [json.loads(text) for text in re.findall(r"^\d+\. (\{.*\})$", prompt, re.M)]
@@ -71,19 +76,24 @@ def call(service: str, tool: str, **arguments: Any) -> Parts:
     return {"service": service, "tool": tool, "arguments": arguments}
 
 
-def good_design(prompt: str) -> Parts:
-    """A right design of what a prompt shows."""
+def good_design(prompt: str, then: Parts | None = None) -> Parts:
+    """A right design of what a prompt shows; `then` shows who has the ticket in the end."""
     chain = {item["tool"]: item["arguments"] for item in chain_of(prompt)}
     number = chain["get_ticket_by_number"]["number"]
     until = chain["set_leave"]["until"]
     leave = _LEAVE.format(number=number, until=until)
+    seen = datas(prompt)
     return {
         "instruction": REQUEST.format(number=number, until=until),
         "effects": [
             {"words": leave, "service": "directory", "tool": "set_leave",
-             "arguments": {"until": until}, "holds": []},
+             "arguments": {"employee_id": seen[0]["ticket"]["assignee_id"], "until": until},
+             "holds": []},
         ],
-        "answer": {"name": {"words": _NAME, "description": "The name."}},
+        "answer": {
+            "name": {"words": _NAME, "description": "The name.",
+                     "value": (then or seen[-1])["employee"]["name"]},
+        },
         "picks": [],
         "state": [],
     }  # fmt: skip
@@ -97,7 +107,7 @@ def request_of(prompt: str) -> str:
 def good_move(prompt: str) -> Parts:
     """What a right solver does next: the ticket, leave, the ticket again, the employee, the end."""
     request = request_of(prompt)
-    seen = [answer["data"] for _call, answer in seen_in(prompt) if answer["ok"]]
+    seen = datas(prompt)
     if not seen:
         number = re.findall(r"HD-\d+", request)[0]
         return {"calls": [call("helpdesk", "get_ticket_by_number", number=number)]}
@@ -113,8 +123,14 @@ def good_move(prompt: str) -> Parts:
 
 
 def look(prompt: str) -> Parts:
-    """Look once, then design."""
-    return {"notes": "tickets and leave"} if seen_in(prompt) else {"calls": chain_of(prompt)[:1]}
+    """Look what the chain does and who has the ticket then, and design."""
+    seen = datas(prompt)
+    if not seen:
+        return {"calls": chain_of(prompt)[:3]}
+    if len(seen) == 3:
+        now = seen[2]["ticket"]["assignee_id"]
+        return {"calls": [call("directory", "get_employee", employee_id=now)]}
+    return {"notes": "tickets and leave"}
 
 
 @dataclass

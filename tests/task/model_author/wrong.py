@@ -9,11 +9,12 @@ from typing import Any
 from components.task.model_author.records import Stage
 from components.task.reasons import Reason
 from tests.model.served import Play
-from tests.task.model_author.cases import datas, good_step, plays_the_chain
+from tests.task.model_author.cases import good_step
 from tests.task.model_author.scripted import (
     Author,
     Parts,
     call,
+    datas,
     good_design,
     good_move,
     request_of,
@@ -32,6 +33,10 @@ class Wrong:
     config: Parts = field(default_factory=dict)
     over_http: bool = False
     """True where it is the endpoint that is wrong."""
+
+
+_NAMES = {"emp_21a59e": "Yusuf Demir"}
+"""What the first draft's assignee is called, whom its author has not looked at."""
 
 
 def _told(prompt: str, **changes: Any) -> Parts:
@@ -65,6 +70,25 @@ def _guesses(prompt: str) -> Parts:
     return move
 
 
+def _for_the_deputy(prompt: str) -> Parts:
+    """Leave for the deputy of whom it is asked for."""
+    seen = datas(prompt)
+    if len(seen) == 1:
+        who = seen[0]["ticket"]["assignee_id"]
+        return {"calls": [call("directory", "get_employee", employee_id=who)]}
+    if len(seen) == 2:
+        until = re.findall(r"\d{4}-\S+Z", request_of(prompt))[0]
+        deputy = seen[1]["employee"]["deputy_id"]
+        return {"calls": [call("directory", "set_leave", employee_id=deputy, until=until)]}
+    return good_move(prompt) if not seen else {"finish": {"name": seen[1]["employee"]["name"]}}
+
+
+def _open_effect(prompt: str) -> Parts:
+    design = good_design(prompt)
+    del design["effects"][0]["arguments"]["employee_id"]
+    return design
+
+
 def _some_day(prompt: str) -> Parts:
     """Leave until a day that nobody has said."""
     ticket = datas(prompt)[:1]
@@ -82,7 +106,7 @@ def _undated(prompt: str) -> Parts:
     """A request that does not say until when."""
     until = re.findall(r" until \S+Z", good_design(prompt)["instruction"])[0]
     design = _said(prompt, until, "")
-    design["effects"][0]["arguments"] = {}
+    design["effects"][0]["arguments"]["until"] = "2026-03-30T08:00:00Z"
     return design
 
 
@@ -91,8 +115,9 @@ def _lowering(prompt: str) -> Parts:
     leave = good_design(prompt)["effects"][0]["words"]
     words = "lower the priority of the ticket to normal"
     design = _said(prompt, leave, words)
+    ticket = datas(prompt)[0]["ticket"]["id"]
     effect = {"words": words, "service": "helpdesk", "tool": "set_priority",
-              "arguments": {"priority": "normal"}}  # fmt: skip
+              "arguments": {"priority": "normal", "ticket_id": ticket}}  # fmt: skip
     return {**design, "effects": [effect]}
 
 
@@ -120,7 +145,9 @@ def _same_deputy(prompt: str) -> Parts:
     """A design whose second write has nothing to do."""
     words = "make sure that this person's deputy stays who it is"
     design = good_design(prompt)
-    kept = {"words": words, "service": "directory", "tool": "set_deputy"}
+    who = datas(prompt)[-1]["employee"]
+    said = {"employee_id": who["id"], "deputy_id": who["deputy_id"]}
+    kept = {"words": words, "service": "directory", "tool": "set_deputy", "arguments": said}
     return {
         **design,
         "instruction": f"{design['instruction']} And {words}.",
@@ -166,6 +193,19 @@ def _who_it_was(prompt: str) -> Parts:
     return good_move(prompt)
 
 
+def _asks_who_it_was(prompt: str) -> Parts:
+    design = good_design(prompt)
+    design["answer"]["name"]["value"] = _NAMES[datas(prompt)[0]["ticket"]["assignee_id"]]
+    return design
+
+
+def _of_a_guess(prompt: str) -> Parts:
+    design = good_design(prompt)
+    design["effects"][0]["arguments"]["employee_id"] = "emp_9083fc"
+    design["answer"]["name"]["value"] = _NAMES[datas(prompt)[0]["ticket"]["assignee_id"]]
+    return design
+
+
 def _gives_it_away(prompt: str) -> Parts:
     design = good_design(prompt)
     name = datas(prompt)[-1]["employee"]["name"]
@@ -196,8 +236,21 @@ WRONG = {
     "wrong_gold": Wrong(
         author=Author(probe=_late), stage=S.SUBMIT, reason=R.EFFECTS, says="until was to be"
     ),
+    "another_record": Wrong(
+        author=Author(probe=_for_the_deputy), stage=S.SUBMIT, reason=R.EFFECTS,
+        says="employee_id was to be",
+    ),
+    "an_effect_that_says_too_little": Wrong(
+        author=Author(design=_open_effect), stage=S.SUBMIT, reason=R.EFFECTS,
+        says="does not say what employee_id must be",
+    ),
+    "another_answer": Wrong(
+        author=Author(probe=_who_it_was), stage=S.SUBMIT, reason=R.EFFECTS,
+        says="answer.name was to be",
+    ),
     "guessed_record": Wrong(
-        author=Author(probe=_guesses), stage=S.SUBMIT, reason=R.UNSTATED_VALUE, says="emp_9083fc"
+        author=Author(design=_of_a_guess, probe=_guesses), stage=S.SUBMIT,
+        reason=R.UNSTATED_VALUE, says="emp_9083fc",
     ),
     "unknowable_value": Wrong(
         author=Author(design=_undated, probe=_some_day), stage=S.SUBMIT, reason=R.UNSTATED_VALUE,
@@ -219,10 +272,11 @@ WRONG = {
         author=Author(probe=_does_more), stage=S.SUBMIT, reason=R.EFFECTS, says="set_priority"
     ),
     "no_second_reading": Wrong(
-        author=Author(probe=_who_it_was), stage=S.SUBMIT, reason=R.WRONG_LENGTH
+        author=Author(design=_asks_who_it_was, probe=_who_it_was), stage=S.SUBMIT,
+        reason=R.WRONG_LENGTH,
     ),
     "answer_given_away": Wrong(
-        author=Author(explore=plays_the_chain, design=_gives_it_away), stage=S.SUBMIT,
+        author=Author(design=_gives_it_away), stage=S.SUBMIT,
         reason=R.STALE_GOLD, says="the request shows",
     ),
     "internal_id": Wrong(
