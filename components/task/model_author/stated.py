@@ -63,8 +63,8 @@ def _places(instruction: str, value: Any, now: str) -> Iterator[tuple[int, int, 
 
 
 def _words(instruction: str, text: str, cast: Cast) -> Iterator[tuple[int, int, Cast]]:
-    # A number ends before a sentence's full stop, and not before a decimal's.
-    pattern = rf"(?<![\w])(?<!\d\.){re.escape(text)}(?![\w])(?!\.\d)"
+    # A value ends before a full stop, and is no part of an address, a number or a time.
+    pattern = rf"(?<!\w)(?<!\w[-.:/@]){re.escape(text)}(?!\w)(?![-.:/@]\w)"
     for match in re.finditer(pattern, instruction):
         yield match.start(), match.end(), cast
 

@@ -151,3 +151,41 @@ def solves_changed(prompt: str) -> Parts:
     seen = datas(prompt)
     assert not seen or seen[0]["ticket"]["subject"] == "Old door logs"
     return good_move(prompt)
+
+
+def picking_design(prompt: str) -> Parts:
+    """A request that also wants to know of one row of a list, which it says by a superlative."""
+    design = good_design(prompt, datas(prompt)[3])
+    words = "the subject of the latest ticket that is in_progress"
+    latest = max(datas(prompt)[-1]["tickets"], key=lambda row: str(row["created_at"]))
+    subject = {"words": words, "description": "The subject.", "value": latest["subject"]}
+    return {
+        **design,
+        "instruction": f"{design['instruction'][:-1]}, and {words}.",
+        "answer": {**design["answer"], "subject": subject},
+        "picks": [
+            {"words": "the latest ticket that is in_progress", "by": "created_at", "most": True}
+        ],
+    }
+
+
+def looks_at_tickets(prompt: str) -> Parts:
+    """Explore the tickets that are in progress, too."""
+    if len(datas(prompt)) == 4:
+        return {"calls": [_in_progress()]}
+    return look(prompt)
+
+
+def picks(prompt: str) -> Parts:
+    """Solve it with the row that is meant."""
+    seen = datas(prompt)
+    if len(seen) == 4:
+        return {"calls": [_in_progress()]}
+    if len(seen) == 5:
+        latest = max(seen[4]["tickets"], key=lambda row: str(row["created_at"]))
+        return {"finish": {"name": seen[3]["employee"]["name"], "subject": latest["subject"]}}
+    return good_move(prompt)
+
+
+def _in_progress() -> Parts:
+    return call("helpdesk", "search_tickets", status="in_progress", limit=25)

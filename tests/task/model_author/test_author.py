@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,14 @@ from components.model.recording import Recording
 from components.records.base import to_json
 from components.records.frozen import FrozenDict
 from components.records.system import Evaluator
-from components.records.task import FromExpression, FromInstruction, FromRows, RejectedDraft
+from components.records.task import (
+    FromExpression,
+    FromInstruction,
+    FromObservation,
+    FromRows,
+    Pick,
+    RejectedDraft,
+)
 from components.task.certify import recertify
 from components.task.compose import ComposedTask
 from components.task.model_author.author import ModelTaskAuthor
@@ -155,6 +163,31 @@ def test_a_number_over_a_list_is_computed_by_the_rule_that_is_said() -> None:
     )
 
     assert isinstance(made.task.answer["duties"], FromRows)
+
+
+PICKING = Author(
+    explore=cases.looks_at_tickets, design=cases.picking_design, probe=cases.picks
+)  # fmt: skip
+
+
+def test_a_row_of_a_longer_list_is_the_one_that_the_request_says() -> None:
+    made = certified(PICKING, explore_calls=8)
+
+    source = made.task.answer["subject"]
+    assert isinstance(source, FromObservation)
+    assert source.pick == Pick(by="created_at", most=True)
+    assert "wrong_pick" in {probe.kind for probe in made.certificate.probes.values()}
+
+
+def test_a_row_of_a_longer_list_needs_words_that_say_which() -> None:
+    def vague(prompt: str) -> dict[str, Any]:
+        design = cases.picking_design(prompt)
+        return {**design, "picks": [{**design["picks"][0], "words": "ticket that is in_progress"}]}
+
+    made, _ = authored(replace(PICKING, design=vague), revisions=0, explore_calls=8)
+
+    assert isinstance(made, RejectedDraft)
+    assert made.reason == Reason.AMBIGUOUS_REFERENT.value
 
 
 def test_the_start_of_a_world_is_changed_where_every_promise_is_kept() -> None:
