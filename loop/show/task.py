@@ -128,7 +128,8 @@ def _show_user(page: Page, task: Task) -> None:
 
 
 def _made(task: Task) -> list[tuple[str, str]]:
-    return [("kind", f"{task.kind}, drawn with seed {task.seed}")]
+    author = "" if task.author == "grammar" else f", by a {task.author}"
+    return [("kind", f"{task.kind}, drawn with seed {task.seed}{author}")]
 
 
 def _facts(seen: Seen, task: Task) -> list[tuple[str, str]]:

@@ -21,6 +21,8 @@ from loop.tasks.leaks import leaks_of
 from loop.train.split import Kind
 
 _OWN = "as this project"
+_SPENT = ("requests", "prompt_tokens", "answer_tokens", "usd")
+"""What is told of a model's work; times would make two sets differ that hold the same."""
 
 
 def card_of(
@@ -44,7 +46,10 @@ def card_of(
     counts = Counter(kind.value for kind in splits.values())
     short: dict[str, Any] = {"missing": composed.missing} if composed.missing else {}
     if spent:
-        short["model"] = {name: to_json(item) for name, item in sorted(spent.items())}
+        short["model"] = {
+            name: {key: to_json(item)[key] for key in _SPENT}
+            for name, item in sorted(spent.items())
+        }
     return {
         "schema_version": 1,
         "settings": settings,
