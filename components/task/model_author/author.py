@@ -277,7 +277,7 @@ class _Work:
         problem, useless = "", 0
         while True:
             text = _PROMPTS.render(
-                "probe", now=WORLD_NOW, tools=self.told["tools"], instruction=design.instruction,
+                "probe", seed=self.seed, now=WORLD_NOW, tools=self.told["tools"], instruction=design.instruction,
                 answer=asked, lines=played.lines, left=played.left, problem=problem,
             )  # fmt: skip
             try:

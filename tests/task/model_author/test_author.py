@@ -103,6 +103,7 @@ def test_who_solves_is_told_the_request_and_nothing_of_the_design() -> None:
     certified(author)
 
     for stage, prompt in zip(author.stages, author.prompts, strict=True):
+        assert prompt.startswith("Draft 0.")  # drafts never share a recorded answer
         assert ("A chain of calls" in prompt) is (stage != "probe")
         assert stage != "probe" or "tickets and leave" not in prompt
 
