@@ -41,6 +41,7 @@ CHECKS = {
     "gates": "admission tests of the service that pass",
     "gold_answers": "calls of gold that answer as certified",
     "gold_passes": "tasks whose certified calls pass the rubric",
+    "gold_plays": "tasks that a run without slips passes",
     "harness": "places of the harness against which nothing speaks",
     "hidden_values": "values that have to be looked up, and are not given away",
     "limits": "limits that are raised no further than something needs",
