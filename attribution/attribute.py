@@ -24,7 +24,7 @@ from attribution.broken import broken_boundary
 from attribution.evidence import evidence
 from attribution.interventions.calls import broken_calls
 from attribution.interventions.copied import NEVER, num_looks
-from attribution.interventions.doubts import doubted_sentences
+from attribution.interventions.doubts import believed, doubted_sentences
 from attribution.interventions.reading import misread_turns, misshown_answers
 from attribution.interventions.recorded import Standing, doubted_record, trusted
 from attribution.interventions.runs import (
@@ -141,10 +141,11 @@ def _open_case(
     arm = arm_of(system, trajectory.task_id)
     repaired = repair_for_task(system, trajectory.task_id)
     known = {suspect.place for suspect in repaired.suspects}
+    broken = broken_calls(arm, trajectory)
     extra = tuple(
         item
         for item in (
-            *broken_calls(arm, trajectory),
+            *believed(system, trajectory.task_id, broken),
             *misread_turns(arm, trajectory),
             *misshown_answers(arm, trajectory),
         )
@@ -162,7 +163,7 @@ def _open_case(
         passed=tuple(passed),
         doubts=(
             *doubted_record(system, trajectory.task_id),
-            *doubted_sentences(system, trajectory.task_id),
+            *doubted_sentences(system, trajectory.task_id, broken),
         ),
     )
 

@@ -109,6 +109,8 @@ def doubted_record(system: System, task_id: str) -> tuple[Evidence, ...]:
             "final state does not; certify the task again, or undo what has changed since",
             against=False,
             task_id=task_id,
+            contradicted_by="its rubric and the world as it is, which agree",
+            unused="the recorded run, its answer and its row hashes",
         ),
     )
 
