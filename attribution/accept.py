@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from attribution.admitted import is_admitted_again
-from attribution.agreement import second_reference
+from attribution.agreement import is_of_rows, second_reference
 from attribution.checks import defect_checks, tally, task_places
 from attribution.harm import harm_checks
 from attribution.interventions.gold import same_outcome
@@ -92,7 +92,7 @@ def _decided(
     rollouts = [item.trajectory for item in examples if item.trajectory.task_id in tasks]
     checks |= harm_checks(system, after, patch, tasks, rollouts)
     checks["examples"], entries = _examples(system, after, patch, examples)
-    if patch.artifact.startswith("seed/"):
+    if is_of_rows(patch):
         checks["second_reference"] = second_reference(system, after, tasks, checks)
     renewed: dict[str, Certificate] = {}
     if all(check.holds for check in checks.values()):

@@ -1,4 +1,4 @@
-"""Whether a second reference agrees that a row of the seed should be another.
+"""Whether a second reference agrees that a row of a world should start as another.
 
 That a row is not the certified one says that something has changed since, and not what is wrong
 now: the row may have been spoiled, or rightly changed and the certificate not renewed. So one more
@@ -16,6 +16,7 @@ from attribution.kept import kept
 from attribution.records import AcceptanceCheck, Party
 from components.environment.world import World
 from components.errors import SelvageError
+from components.records.patch import Patch
 from components.records.system import System
 from components.records.world import WorldContract
 
@@ -27,13 +28,23 @@ _ALONE = (
 )
 
 
+def is_of_rows(patch: Patch) -> bool:
+    """Return whether a patch changes rows at the start of worlds, and nothing else."""
+    if patch.artifact.startswith("seed/"):
+        return True
+    paths = [step.path for step in patch.operations if step.op != "test"]
+    return patch.artifact.startswith("task/") and all(
+        path.startswith("/world/overrides") for path in paths
+    )
+
+
 def second_reference(
     before: System,
     after: System,
     tasks: Sequence[str],
     checks: Mapping[str, AcceptanceCheck],
 ) -> AcceptanceCheck:
-    """Return the check: it holds where more than a certificate speaks for a patch of seed rows.
+    """Return the check: it holds where more than a certificate speaks for a patch of rows.
 
     Args:
         before: the system as it is.

@@ -94,10 +94,11 @@ def doubted_sentences(
             EvidenceKind.REFERENCE,
             Party.ENVIRONMENT,
             place,
-            f"doubtful: {item.statement}, {reason}; correct the sentence, or the service and its "
-            "certificates",
+            f"doubtful: {item.statement}; contradicted by {reason}: correct the sentence, or the "
+            "service and its certificates",
             against=False,
             task_id=task_id,
+            says=item.statement,
             contradicted_by=reason,
             unused="the sentence speaks against nothing",
         )
@@ -112,13 +113,13 @@ def _against_sentence(system: System, task_id: str, item: Evidence) -> str:
     sentence = _sentence(item)
     for name in dict.fromkeys([task_id, *_witnesses(system, item)]):
         if any(sentence == _sentence(other) for other in _doubted(system, name)):
-            return f"in the certified run of {name}, which comes out as it was recorded"
+            return f"the certified run of {name}, which comes out as it was recorded"
     gate = _gate_of(item)
     if gate is None:
         return ""
     service, tool, rule = gate
     if is_as_certified(system, service) and fails_gate(system, service, tool, rule):
-        return f"and {service}, which is as it was certified, could not have been admitted so"
+        return f"the gates: {service} is as it was certified, and fails them with this sentence"
     return ""
 
 
