@@ -50,6 +50,7 @@ CHECKS = {
     "promises": "places of the environment against which nothing speaks",
     "readings": "recorded messages that are read",
     "regressions": "runs that earlier patches decided rightly, and that still come out so",
+    "second_reference": "references beside the certificate that want the row so, or a lost run",
     "shown_tools": "tools that are shown",
     "shown_answers": "tools whose answers are shown whole",
     "spans": "spans that cut no word, and gaps between demands without a further request",
