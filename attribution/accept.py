@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from attribution.admitted import is_admitted_again
+from attribution.agreement import is_of_rows, second_reference
 from attribution.checks import defect_checks, tally, task_places
 from attribution.harm import harm_checks
 from attribution.interventions.gold import same_outcome
@@ -90,6 +92,8 @@ def _decided(
     rollouts = [item.trajectory for item in examples if item.trajectory.task_id in tasks]
     checks |= harm_checks(system, after, patch, tasks, rollouts)
     checks["examples"], entries = _examples(system, after, patch, examples)
+    if is_of_rows(patch):
+        checks["second_reference"] = second_reference(system, after, tasks, checks)
     renewed: dict[str, Certificate] = {}
     if all(check.holds for check in checks.values()):
         checks["regressions"] = regression_check(system, after, tasks, pinned)
@@ -266,8 +270,8 @@ def renewed_certificates(
     """Probe again the tasks whose certificates name what the patch changed.
 
     A certificate is renewed only where the certified run comes out as it was: a run that another
-    defect still bends must not become the reference. A task whose gates passed before must pass
-    them after.
+    defect still bends must not become the reference, nor a service that fails its gates. A task
+    whose gates passed before must pass them after.
     """
     if patch.component is Component.HARNESS:
         return AcceptanceCheck(before=0, after=0, total=0, holds=True), {}
@@ -281,7 +285,7 @@ def renewed_certificates(
                 lost = lost or f"{task_id} does not pass its gates"
             elif _certified(before, task_id) is not None:
                 lost = lost or f"{task_id} passed its gates before"
-        elif _same_reference(old, made):
+        elif _same_reference(old, made) and is_admitted_again(after, old):
             renewed[task_id] = made
         elif patch.component is Component.TASK:
             lost = lost or f"{task_id} asks for something else than was certified"

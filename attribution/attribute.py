@@ -23,7 +23,8 @@ from typing import Any
 from attribution.broken import broken_boundary
 from attribution.evidence import evidence
 from attribution.interventions.calls import broken_calls
-from attribution.interventions.doubts import doubted_sentences
+from attribution.interventions.copied import NEVER, num_looks
+from attribution.interventions.doubts import believed, doubted_sentences
 from attribution.interventions.reading import misread_turns, misshown_answers
 from attribution.interventions.recorded import Standing, doubted_record, trusted
 from attribution.interventions.runs import (
@@ -36,7 +37,6 @@ from attribution.interventions.runs import (
     replay,
     texts_of,
     turns_before_difference,
-    what_was_read,
 )
 from attribution.interventions.siblings import Sibling, nearest_sibling
 from attribution.records import (
@@ -141,10 +141,11 @@ def _open_case(
     arm = arm_of(system, trajectory.task_id)
     repaired = repair_for_task(system, trajectory.task_id)
     known = {suspect.place for suspect in repaired.suspects}
+    broken = broken_calls(arm, trajectory)
     extra = tuple(
         item
         for item in (
-            *broken_calls(arm, trajectory),
+            *believed(system, trajectory.task_id, broken),
             *misread_turns(arm, trajectory),
             *misshown_answers(arm, trajectory),
         )
@@ -162,7 +163,7 @@ def _open_case(
         passed=tuple(passed),
         doubts=(
             *doubted_record(system, trajectory.task_id),
-            *doubted_sentences(system, trajectory.task_id),
+            *doubted_sentences(system, trajectory.task_id, broken),
         ),
     )
 
@@ -269,20 +270,15 @@ class _Case:
         """
         if not self.repaired.suspects or lost == 0:
             return []
-        recorded = what_was_read(self.trajectory.turns[lost - 1])
+        own, is_script = self.trajectory.turns[lost - 1], self.trajectory.simulated
 
-        def loses_too(arm: Arm) -> bool:
-            turns = self._continued(arm, lost - 1).trajectory.turns
-            if len(turns) < lost:
-                return False
-            written = what_was_read(turns[lost - 1])
-            if self.trajectory.simulated:
-                return written == recorded or not written
-            return bool(written) and written == recorded
+        def looks_before(arm: Arm) -> float:
+            return num_looks(self._continued(arm, lost - 1).trajectory, lost - 1, own, is_script)
 
-        if not loses_too(self.arm):
+        copied = looks_before(self.arm)
+        if copied == NEVER:
             return []
-        return self._those(lambda arm: not loses_too(arm))
+        return self._those(lambda arm: looks_before(arm) > copied)
 
     def _culprits(self, point: int) -> tuple[list[Suspect], _How]:
         """Return the defects that make the difference, and how they do.

@@ -161,6 +161,15 @@ def _gold_passes(system: System, tasks: Sequence[str]) -> Count:
     return tally(cases)
 
 
+def _gold_plays(system: System, tasks: Sequence[str]) -> Count:
+    """Tasks that the oracle passes through the harness, as a policy would.
+
+    A rubric may let gold pass that another defect keeps from its work; mending the rubric first
+    would leave the task unwinnable, so that it waits until the other defect is mended.
+    """
+    return tally((task_id, oracle_run(arm_of(system, task_id)).passed is True) for task_id in tasks)
+
+
 def _verdicts(system: System, tasks: Sequence[str]) -> Count:
     """Known runs (gold, nothing, mutants) that the stored rubric decides rightly."""
     cases = []
@@ -227,6 +236,7 @@ def _harness_places(system: System, task_id: str) -> set[str]:
 _COUNTS: dict[str, Callable[[System, Sequence[str]], Count]] = {
     "gold_answers": _gold_answers,
     "gold_passes": _gold_passes,
+    "gold_plays": _gold_plays,
     "verdicts": _verdicts,
     "norm": _norm,
 }

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from attribution.admitted import admission
 from attribution.evidence import split_place, touched_places
 from attribution.interventions.budgets import NORM_SHARE, plain_limits, tight_limits
 from attribution.interventions.derivation import text_of
@@ -18,11 +19,9 @@ from attribution.interventions.promises import check_step, promised_reactions
 from attribution.interventions.reading import is_read, is_shown_whole
 from attribution.interventions.runs import arm_of, oracle_run
 from attribution.interventions.steps import run_steps
-from attribution.kept import kept
 from attribution.records import AcceptanceCheck
 from attribution.spans import span_check
 from attribution.touched import touched_check
-from components.environment.gates.run import admit_service
 from components.errors import HarnessError, SelvageError
 from components.harness.tools import shown_tools
 from components.records.calls import CallRecord
@@ -158,15 +157,7 @@ def _gates(before: System, after: System, service: str) -> AcceptanceCheck:
 
 
 def _failures(system: System, service: str) -> tuple[set[tuple[str, str]], int]:
-    spec = system.reference.specs[service]
-    environment = system.environment
-    inputs = (
-        spec,
-        environment.blueprints[service],
-        environment.seeds[service],
-        environment.code.get(service),
-    )
-    found = kept("gates", inputs, lambda: admit_service(*inputs))
+    found = admission(system, service)
     return {(item.tool, item.rule) for item in found.failures}, found.tests_run
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from attribution.records import Decision, EvidenceKind, FailureMode, Party
+from attribution.records import Decision, FailureMode, Party
 from components.records.base import to_json
+from loop.doubted import references_in_doubt
 from loop.plain_page import Page
 from loop.reattribute import Again, Recorded
 from loop.show.rollout import DECISIONS, evidence_row
@@ -26,7 +27,7 @@ def again_page(seen: Seen, again: Again) -> Page:
         page.line(f"{mode.party.value} {mode.place}: recorded, and NOT found again")
     for number, mode in enumerate(again.modes, start=1):
         _show_mode(page, again, number, mode)
-    _show_doubts(page, again)
+    _show_doubts(page, seen, again)
     _show_others(page, again)
     return page
 
@@ -53,19 +54,20 @@ def _show_mode(page: Page, again: Again, number: int, mode: FailureMode) -> None
         page.line(f"and {len(facts) - len(own)} facts of other places: show rollout=ID has all", 4)
 
 
-def _show_doubts(page: Page, again: Again) -> None:
+def _show_doubts(page: Page, seen: Seen, again: Again) -> None:
     """Add the references that others contradict: they blame nobody, and only a person can tell
     which side is wrong.
     """
-    said = {
-        item.place: item.statement
-        for _key, found in sorted(again.attributions.items())
-        for item in found.evidence
-        if item.kind is EvidenceKind.REFERENCE
-    }
-    if said:
+    decisions = seen.decisions if len(again.attributions) > 1 else ()
+    doubts = references_in_doubt(seen.run, seen.number, again.attributions, decisions)
+    if doubts:
         page.heading("References in doubt")
-        page.table([(place, statement) for place, statement in sorted(said.items())])
+    for item in doubts:
+        page.line(item.place)
+        page.line(item.statement, 4)
+        page.line(f"contradicted by: {item.contradicted_by}", 4)
+        page.line(f"so not used: {item.unused}", 4)
+        page.line(f"look again: {item.command}", 4)
 
 
 def _show_others(page: Page, again: Again) -> None:

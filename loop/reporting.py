@@ -19,6 +19,7 @@ from components.records.system import System
 from loop.asking import patcher_counts
 from loop.blame import Blamed
 from loop.context import RoundContext, live_tasks
+from loop.doubted import references_in_doubt
 from loop.fault_score import (
     FaultScore,
     RoundBlame,
@@ -162,6 +163,12 @@ def report_round(
             unscored=outcomes.count(None),
         ),
         verdicts=_verdict_counts(blamed),
+        doubts=tuple(
+            item.place
+            for item in references_in_doubt(
+                context.config.run, context.number, blamed.attributions, repaired.decisions
+            )
+        ),
         faults=score.counts,
         patches=patch_counts(context, blamed, repaired, guarded.record),
         patcher=patcher_counts(context, repaired.decisions),

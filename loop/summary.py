@@ -233,6 +233,8 @@ class RoundSummary(Record):
     """What grew, step by step, with the figures that asked for it."""
     rollouts: RolloutCounts
     verdicts: VerdictCounts
+    doubts: tuple[str, ...] = ()
+    """Places of references that others contradict, or that stand alone: for a person to correct."""
     faults: FaultCounts
     patches: PatchCounts
     patcher: PatcherCounts | None = None

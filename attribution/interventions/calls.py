@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from attribution.interventions.doubts import believed
 from attribution.interventions.promises import check_step, promised_reactions
 from attribution.interventions.runs import Arm
 from attribution.interventions.steps import run_steps
@@ -11,7 +10,7 @@ from components.records.trajectory import Trajectory
 
 
 def broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
-    """Return what the calls of a rollout break, sentences that a recorded run contradicts apart.
+    """Return what the calls of a rollout break, sentences included that are in doubt.
 
     The calls are executed again from the world's start; each is held against its specification and
     against the reactions that the world contract promises.
@@ -24,7 +23,7 @@ def broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
     ]
     promised = promised_reactions(arm.world, arm.system.reference.contract)
     _final, steps = run_steps(arm.world, arm.world.initial, calls)
-    found = (
+    return tuple(
         item
         for index, step in enumerate(steps)
         for item in check_step(
@@ -37,4 +36,3 @@ def broken_calls(arm: Arm, trajectory: Trajectory) -> tuple[Evidence, ...]:
             earlier=calls[:index],
         )
     )
-    return tuple(believed(arm.system, trajectory.task_id, found))

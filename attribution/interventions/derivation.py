@@ -24,7 +24,7 @@ from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, FromInstruction, GoldStep, Provenance, Task
 from components.task.gold import rows_named
-from components.task.moments import moment_at, moment_on
+from components.task.moments import moment_at, moment_on, moments_said
 from components.task.provenance import ProvenanceError, derive_value
 from components.task.rules import certified_rules
 
@@ -220,7 +220,11 @@ def _is_lost_from_text(
     known = {text_of(value) for value in (*given, *certificate.gold_answer.values())}
     words = task.instruction[source.start : source.end]
     if source.cast in ("date", "moment"):
-        return moment_at(words, task.world.now) is None and moment_on(words) is None
+        said = {item.moment for item in moments_said(task.instruction, task.world.now)}
+        by_clock, by_date = moment_at(words, task.world.now), moment_on(words)
+        if text_of(wanted) in said or by_date in known:
+            return False
+        return by_clock is None  # words that a clock reads say what they said; the clock may not
     return words not in known and text_of(wanted).casefold() not in task.instruction.casefold()
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from attribution.admitted import fails_gate, is_as_certified
 from attribution.evidence import evidence, place_of
 from attribution.interventions.gold import GoldReplay, replay_gold
 from attribution.interventions.promises import check_step, promised_reactions
@@ -70,39 +71,65 @@ def documented(arm: Arm, replay: GoldReplay, is_recorded: bool) -> Documented:
 
 
 def believed(system: System, task_id: str, found: Iterable[Evidence]) -> Iterator[Evidence]:
-    """Yield the facts whose sentence no recorded run contradicts."""
-    for item in found:
-        if item.kind not in (EvidenceKind.SPEC, EvidenceKind.CONTRACT) or not _is_doubted(
-            system, task_id, item
-        ):
-            yield item
+    """Yield the facts whose sentence nothing contradicts."""
+    return (item for item in found if not _against_sentence(system, task_id, item))
 
 
-def doubted_sentences(system: System, task_id: str) -> tuple[Evidence, ...]:
-    """Return what a user should know of the sentences that the task's recorded run contradicts."""
-    found = {_sentence(item): item for item in _doubted(system, task_id)}
+def doubted_sentences(
+    system: System, task_id: str, found: Iterable[Evidence] = ()
+) -> tuple[Evidence, ...]:
+    """Return what a user should know of sentences that cannot be held against a component.
+
+    Args:
+        system: the system.
+        task_id: a task; what its own recorded run contradicts is named in any case.
+        found: what calls of a rollout break of their documentation and of the promised reactions.
+    """
+    said: dict[Sentence, tuple[Evidence, str]] = {}
+    for item in (*_doubted(system, task_id), *found):
+        if reason := _against_sentence(system, task_id, item):
+            said.setdefault(_sentence(item), (item, reason))
     return tuple(
         evidence(
             EvidenceKind.REFERENCE,
             Party.ENVIRONMENT,
             place,
-            f"doubtful: {item.statement}, in a certified run that comes out as it was recorded; "
-            "correct the sentence, or the service and its certificates",
+            f"doubtful: {item.statement}; contradicted by {reason}: correct the sentence, or the "
+            "service and its certificates",
             against=False,
             task_id=task_id,
+            says=item.statement,
+            contradicted_by=reason,
+            unused="the sentence speaks against nothing",
         )
-        for (place, _subject), item in sorted(found.items())
+        for (place, _subject), (item, reason) in sorted(said.items(), key=lambda entry: entry[0])
     )
 
 
-def _is_doubted(system: System, task_id: str, item: Evidence) -> bool:
+def _against_sentence(system: System, task_id: str, item: Evidence) -> str:
+    """Return what contradicts the sentence that a fact rests on; empty where nothing does."""
+    if item.kind not in (EvidenceKind.SPEC, EvidenceKind.CONTRACT):
+        return ""
     sentence = _sentence(item)
-    names = [task_id, *_witnesses(system, item)]
-    return any(
-        sentence == _sentence(other)
-        for name in dict.fromkeys(names)
-        for other in _doubted(system, name)
-    )
+    for name in dict.fromkeys([task_id, *_witnesses(system, item)]):
+        if any(sentence == _sentence(other) for other in _doubted(system, name)):
+            return f"the certified run of {name}, which comes out as it was recorded"
+    gate = _gate_of(item)
+    if gate is None:
+        return ""
+    service, tool, rule = gate
+    if is_as_certified(system, service) and fails_gate(system, service, tool, rule):
+        return f"the gates: {service} is as it was certified, and fails them with this sentence"
+    return ""
+
+
+def _gate_of(item: Evidence) -> tuple[str, str, str] | None:
+    """Return service, tool and the name that the gates give to a sentence of a specification."""
+    section = _SECTIONS.get(str(item.data.get("part")))
+    word = {"rules": "rule", "effects": "effect", "returns": "return"}.get(section or "")
+    if item.kind is not EvidenceKind.SPEC or word is None or not item.data["rule"]:
+        return None
+    return str(item.data["service"]), str(item.data["tool"]), f"{word} {item.data['rule']}"
 
 
 def _witnesses(system: System, item: Evidence) -> list[str]:

@@ -109,6 +109,9 @@ def doubted_record(system: System, task_id: str) -> tuple[Evidence, ...]:
             "final state does not; certify the task again, or undo what has changed since",
             against=False,
             task_id=task_id,
+            says="gold, played now, passes the rubric, and the certified final state does not",
+            contradicted_by="its rubric and the world as it is, which agree",
+            unused="the recorded run, its answer and its row hashes",
         ),
     )
 

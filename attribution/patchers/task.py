@@ -24,6 +24,7 @@ from attribution.swap import body_of
 from components.records.frozen import thaw
 from components.records.system import System
 from components.records.task import Certificate, Task
+from components.task.moments import TIMES, date_words, days_between, moments_said, words_for
 from components.task.provenance import CLOCK, ProvenanceError, derive_value, leaves
 from components.task.rules import certified_rules
 
@@ -120,6 +121,8 @@ class _Mender:
             if source.get("kind") != "instruction":
                 continue
             words, value = text[source["start"] : source["end"]], text_of(wanted)
+            if source.get("cast") in ("date", "moment") and TIMES.fullmatch(value):
+                value = self._time_words(source["cast"], value)
             if not words or words.casefold() == value.casefold():
                 continue
             spans = [found.span() for found in re.finditer(re.escape(words), text)]
@@ -133,6 +136,13 @@ class _Mender:
         yield self._change(
             steps, f"the certified run needs {lost}; the instruction does not say it"
         )
+
+    def _time_words(self, cast: str, moment: str) -> str:
+        """Return the words for a time as gold reads it; as it is where there are none."""
+        if cast == "date":
+            return date_words(moment)
+        days = days_between(self._task.world.now, moment)
+        return next(iter(words_for(days, moment)), moment)
 
     def _sourced(self, body: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:
         """Yield each plain provenance with the value that was certified for it."""
@@ -215,6 +225,11 @@ class _Mender:
             found.append(
                 {"kind": "instruction", "start": start, "end": start + len(text), "cast": cast}
             )
+        for said in moments_said(self._task.instruction, self._task.world.now):
+            if said.moment == wanted and not (said.is_relative and CLOCK not in observed):
+                cast = "moment" if said.is_relative else "date"
+                span = {"start": said.start, "end": said.end, "cast": cast}
+                found.append({"kind": "instruction", **span})
         found.append({"kind": "default", "value": wanted})
         kind = old.get("kind") if isinstance(old, Mapping) else None
         step_now = old.get("step") if isinstance(old, Mapping) else None

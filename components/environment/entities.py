@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Container, Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -21,7 +22,7 @@ from pydantic import (
 
 from components.environment.state import MAX_ROW_BYTES
 from components.errors import SynthesisError
-from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
+from components.records.blueprint import EntityBlueprint, FieldType
 from components.records.frozen import FrozenDict
 
 _INT64 = 2**63
@@ -48,24 +49,38 @@ def entity_model(service: str, table: str, entity: EntityBlueprint) -> type[Base
     Raises:
         SynthesisError: a field's name cannot be used (it begins with an underscore, say).
     """
+    shape = [
+        [name, field.type, field.enum, field.nullable]
+        for name, field in sorted(entity.fields.items())
+    ]
+    return _row_model(f"{service}.{table}", orjson.dumps(shape))
+
+
+@lru_cache(maxsize=2048)
+def _row_model(title: str, shape: bytes) -> type[BaseModel]:
+    """Return the model of rows with these fields; making one takes a millisecond or more.
+
+    Args:
+        title: service and table.
+        shape: name, type, enum and nullability of each field, as JSON: 1 and true are two.
+    """
     fields: dict[str, Any] = {
-        name: (_field_type(field), ...) for name, field in sorted(entity.fields.items())
+        name: (_field_type(FieldType(kind), tuple(enum or ()), is_nullable), ...)
+        for name, kind, enum, is_nullable in orjson.loads(shape)
     }
     config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
     try:
         with warnings.catch_warnings():
             # A field may be called `copy` or `json`: rows are only read through their values.
             warnings.simplefilter("ignore", UserWarning)
-            return create_model(f"{service}.{table}", __config__=config, **fields)
+            return create_model(title, __config__=config, **fields)
     except (NameError, PydanticUserError) as error:
-        raise SynthesisError(
-            f"{service}.{table}: a field's name cannot be used: {error}"
-        ) from error
+        raise SynthesisError(f"{title}: a field's name cannot be used: {error}") from error
 
 
-def _field_type(field: FieldBlueprint) -> Any:
-    kind: Any = Literal[field.enum] if field.enum else _TYPES[field.type]
-    return kind | None if field.nullable else kind
+def _field_type(kind: FieldType, enum: tuple[Any, ...], is_nullable: bool) -> Any:
+    value: Any = Literal[enum] if enum else _TYPES[kind]
+    return value | None if is_nullable else value
 
 
 def new_id(table: str, prefix: str, values: Mapping[str, Any], taken: Container[str]) -> str:

@@ -27,6 +27,7 @@ def tokens(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in _TOKEN.findall(name))
 
 
+@lru_cache(maxsize=8192)
 def snake(name: str) -> str:
     """Return a name as snake_case."""
     return "_".join(tokens(name))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import resources
@@ -56,6 +57,46 @@ def _at(day: datetime, time: re.Match[str]) -> str | None:
     return day.replace(hour=hour, minute=minute, second=0).strftime(TIME_FORMAT)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A time that a text says."""
+
+    start: int
+    """First character."""
+    end: int
+    """One past the last."""
+    moment: str
+    is_relative: bool
+    """Whether it is said by the clock's day, and not by its date."""
+
+
+def moments_said(text: str, now: str) -> Iterator[Said]:
+    """Yield the times that a text says in words, in order.
+
+    Args:
+        text: an instruction.
+        now: the world's clock.
+    """
+    for found in _said().finditer(text):
+        by_clock = moment_at(found[0], now)
+        moment = by_clock or moment_on(found[0])
+        if moment is not None:
+            yield Said(
+                start=found.start(),
+                end=found.end(),
+                moment=moment,
+                is_relative=by_clock is not None,
+            )
+
+
+@cache
+def _said() -> re.Pattern[str]:
+    """Return what may be a time in words; longer words for a day come first."""
+    days = sorted(map(re.escape, _days()), key=len, reverse=True)
+    ends = "|".join([r"on \d{1,2} \w+ \d{4}", *days])
+    return re.compile(rf"(?<!\w)\d{{1,2}}:\d{{2}} (?:{ends})(?!\w)", re.IGNORECASE)
+
+
 def date_words(moment: str) -> str:
     """Return the words for a time by its date, as in `9:00 on 24 March 2026`."""
     time = datetime.strptime(moment, TIME_FORMAT)
@@ -66,6 +107,12 @@ def date_words(moment: str) -> str:
 def shifted(moment: str, days: int) -> str:
     """Return a time so many days later."""
     return (datetime.strptime(moment, TIME_FORMAT) + timedelta(days=days)).strftime(TIME_FORMAT)
+
+
+def days_between(now: str, moment: str) -> int:
+    """Return the calendar days from a clock to a time."""
+    first, last = (datetime.strptime(item, TIME_FORMAT).date() for item in (now, moment))
+    return (last - first).days
 
 
 def words_for(days: int, moment: str) -> Sequence[str]:

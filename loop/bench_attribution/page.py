@@ -26,6 +26,13 @@ def lines(figures: dict[str, Any]) -> Iterator[str]:
     for key, words in names.items():
         yield f"{words}: {_of(figures[key])}"
     yield f"removals among the repairs: {figures['removals']}"
+    kept = figures["patches"]
+    yield (
+        f"accepted patches: {kept['accepted']}; after which gold passes fewer tasks "
+        f"{kept['lower_gold']}, doing nothing passes more {kept['raise_nothing']}"
+    )
+    for harmed in kept["harmed"]:
+        yield f"  harm: {harmed}"
     clean = figures["false_blame"]
     yield (f"clean failures blamed on a component: {_of(clean['failures_blamed_on_a_component'])}")
     yield f"clean successes called false: {_of(clean['successes_called_false'])}"

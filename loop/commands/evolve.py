@@ -66,6 +66,7 @@ def outcome(summary: RoundSummary) -> list[str]:
             f"the model {asked.model}: asked about {asked.asked} failure modes, {asked.proposed} "
             f"patches proposed, {asked.accepted} kept; {asked.tokens} tokens, {asked.usd:.4f} usd"
         )
+    lines += _doubted(summary)
     lines += _guarded(summary)
     held = summary.patches.held
     if held:
@@ -93,6 +94,20 @@ def _grown(summary: RoundSummary) -> list[str]:
     line += f", {growth.made_room} solved ones made room" if growth.made_room else ""
     line += f", {growth.services} new services" if growth.services else ""
     return [f"{line}; the report says why"]
+
+
+def _doubted(summary: RoundSummary) -> list[str]:
+    """Return which references a person has to look at; nothing where all agree."""
+    if not summary.doubts:
+        return []
+    is_one = len(summary.doubts) == 1
+    more = f" and {len(summary.doubts) - 1} more" if not is_one else ""
+    count = "1 reference is" if is_one else f"{len(summary.doubts)} references are"
+    return [
+        f"{count} in doubt, and nothing was blamed or mended by {'it' if is_one else 'them'}: "
+        f"{summary.doubts[0]}{more}; python -m loop attribute run={summary.run} "
+        f"+round={summary.round} says what contradicts {'it' if is_one else 'each'}"
+    ]
 
 
 def _guarded(summary: RoundSummary) -> list[str]:

@@ -1,8 +1,9 @@
 """Working in several processes of this machine: for what computes, with nothing to install.
 
 Owns the processes: one unit at a time in each, the job's shared record read from a file by those
-that need it, and an end with the process that started them, however that ends. A process that dies
-takes the others' units with it; all of them are reported as lost, and run again.
+that need it, and an end with the process that started them, however that ends. Each answers through
+a pipe of its own, so that one that dies, even in the middle of an answer, takes its own unit with
+it and keeps nobody waiting; that unit is reported as lost, and run again by another.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from multiprocessing.process import BaseProcess
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +29,34 @@ from loop.compute.jobs import Job
 from loop.compute.outcomes import Done, Lost
 from loop.compute.worker import Worker, as_bytes, read_answer
 
+_CONTEXT = multiprocessing.get_context("spawn")
+
+
+@dataclass(slots=True, eq=False)
+class _Child:
+    """A process that works, and our end of its pipe."""
+
+    process: SpawnProcess
+    pipe: Connection
+    ticket: int | None = None
+    """Of the unit that it works on."""
+
 
 class Processes:
-    """Processes of our own. They are started with the first job and kept for the next."""
+    """Processes of our own. They are started as units come and kept for the next job."""
 
     def __init__(self, config: ProcessesComputeConfig) -> None:
         """Args: config: how many."""
         self.num_workers = config.num_workers or os.cpu_count() or 1
-        self._executor: ProcessPoolExecutor | None = None
+        self._children: list[_Child] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._numbers = itertools.count()
         self._job = self._key = ""
-        self._flying: dict[Future[bytes], int] = {}
 
     @property
     def processes(self) -> tuple[int, ...]:
         """Process ids of those that were started."""
-        return tuple(process.pid for process in self._running() if process.pid is not None)
+        return tuple(one.process.pid for one in self._children if one.process.pid is not None)
 
     def begin(self, job: Job[Any, Any], shared: Record, concurrency: int) -> int:
         """Write what the job shares where the processes find it."""
@@ -56,20 +68,10 @@ class Processes:
 
     def start(self, ticket: int, unit: Record) -> None:
         """Take one unit."""
-        if self._executor is None:
-            self._executor = ProcessPoolExecutor(
-                self.num_workers,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_begin,
-                initargs=(max(1, (os.cpu_count() or 1) // self.num_workers),),
-            )
-        place = str(self._shared_file)
-        try:
-            future = self._executor.submit(_work, self._job, self._key, place, as_bytes(unit))
-        except BrokenProcessPool as error:
-            future = Future()
-            future.set_exception(error)
-        self._flying[future] = ticket
+        child = self._idle() or self._started()
+        child.ticket = ticket
+        with suppress(OSError):  # who is gone meanwhile is found when its answer is waited for
+            child.pipe.send((self._job, self._key, str(self._shared_file), as_bytes(unit)))
 
     def wait(self) -> Done | Lost:
         """Wait for an answer.
@@ -77,26 +79,28 @@ class Processes:
         Raises:
             UserError: what the job raised.
         """
-        done, _ = wait(self._flying, return_when=FIRST_COMPLETED)
-        future = min(done, key=lambda item: self._flying[item])
+        flying = {one.pipe: one for one in self._children if one.ticket is not None}
+        ready = [flying[pipe] for pipe in wait_for(list(flying)) if isinstance(pipe, Connection)]
+        child = min(ready, key=lambda one: one.ticket or 0)
+        ticket, child.ticket = child.ticket, None
+        assert ticket is not None
         try:
-            answer = future.result()
-        except BrokenProcessPool:
-            tickets = tuple(sorted(self._flying.values()))
-            self._flying.clear()
-            self._end_processes()
-            return Lost(tickets, "a process ended")
-        return Done(self._flying.pop(future), read_answer(answer, self._job))
+            answer = child.pipe.recv_bytes()
+        except (EOFError, OSError):
+            self._end(child)
+            return Lost((ticket,), "a process ended")
+        return Done(ticket, read_answer(answer, self._job))
 
     def stop(self) -> None:
         """Give up the units that are under way; a process that is at work is ended."""
-        if not all(future.cancel() or future.done() for future in self._flying):
-            self._end_processes()
-        self._flying.clear()
+        for child in list(self._children):
+            if child.ticket is not None:
+                self._end(child)
 
     def close(self) -> None:
         """End the processes."""
-        self._end_processes()
+        for child in list(self._children):
+            self._end(child)
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -106,32 +110,44 @@ class Processes:
         assert self._folder is not None
         return Path(self._folder.name) / self._key
 
-    def _end_processes(self) -> None:
-        running = self._running()
-        executor, self._executor = self._executor, None
-        if executor is None:
-            return
-        for process in running:
-            process.kill()
-        executor.shutdown(wait=True, cancel_futures=True)
+    def _idle(self) -> _Child | None:
+        for child in list(self._children):
+            if child.ticket is None:
+                if child.process.is_alive():
+                    return child
+                self._end(child)
+        return None
 
-    def _running(self) -> list[BaseProcess]:
-        # Before Python 3.14 there is no public way to them.
-        held = None if self._executor is None else self._executor._processes
-        return list((held or {}).values())
+    def _started(self) -> _Child:
+        ours, theirs = _CONTEXT.Pipe()
+        threads = max(1, (os.cpu_count() or 1) // self.num_workers)
+        process = _CONTEXT.Process(target=_serve, args=(theirs, threads), daemon=True)
+        process.start()
+        theirs.close()  # or its death would not end the pipe
+        child = _Child(process, ours)
+        self._children.append(child)
+        return child
+
+    def _end(self, child: _Child) -> None:
+        self._children.remove(child)
+        child.process.kill()
+        child.process.join()
+        child.pipe.close()
 
 
-_worker = Worker()
-_run: Callable[..., Any] = asyncio.run
-
-
-def _begin(num_threads: int) -> None:
-    """Set up a process: who started it handles Ctrl-C, and takes it along when it ends."""
-    global _run
+def _serve(pipe: Connection, num_threads: int) -> None:
+    """Work on units until whoever asks is gone; that one handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OMP_NUM_THREADS", str(num_threads))
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _run = asyncio.Runner().run
+    worker = Worker()
+    with asyncio.Runner() as runner:
+        while True:
+            try:
+                job, key, place, unit = pipe.recv()
+            except EOFError:
+                return
+            pipe.send_bytes(runner.run(_work(worker, job, key, place, unit)))
 
 
 def _end_with_parent() -> None:
@@ -141,9 +157,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(job: str, key: str, place: str, unit: bytes) -> bytes:
+async def _work(worker: Worker, job: str, key: str, place: str, unit: bytes) -> bytes:
     async def shared() -> bytes:
         return await asyncio.to_thread(Path(place).read_bytes)
 
-    answer: bytes = _run(_worker.run(job, key, shared, unit))
-    return answer
+    return await worker.run(job, key, shared, unit)

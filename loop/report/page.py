@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 
 from components.records.system import System
 from loop.blame import Blamed
+from loop.doubted import references_in_doubt
 from loop.fault_score import FaultScore
 from loop.guard_records import GuardRound
 from loop.repair import Repaired
@@ -111,6 +112,9 @@ def render_round(
         checks=CHECKS,
         modes=blamed.modes,
         wrong=wrong_modes(score),
+        doubts=references_in_doubt(
+            summary.run, summary.round, blamed.attributions, repaired.decisions
+        ),
         patches=patch_views(repaired),
         reviewed=reviewed,
         guard=guard_view(guarded or GuardRound()),

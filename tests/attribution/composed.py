@@ -16,13 +16,13 @@ SETTINGS = TaskConfig(
 
 
 @cache
-def composed_system(num_tasks: int, first_seed: int = 0) -> System:
+def composed_system(num_tasks: int, first_seed: int = 0, settings: TaskConfig = SETTINGS) -> System:
     """Return a system with this many tasks, composed from consecutive seeds."""
     system = bare_system()
     made: dict[str, ComposedTask] = {}
     seed = first_seed
     while len(made) < num_tasks:
-        found = compose_task(system, SETTINGS, seed)
+        found = compose_task(system, settings, seed)
         seed += 1
         if isinstance(found, ComposedTask):
             made[found.task.task_id] = found

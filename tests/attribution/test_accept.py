@@ -8,6 +8,7 @@ import jsonpatch
 import pytest
 
 from attribution.accept import Example, accepted_system, decide
+from attribution.interventions.runs import arm_of, oracle_run
 from attribution.patchers.propose import propose
 from attribution.records import FailureMode, Party
 from attribution.review import review_task
@@ -24,6 +25,7 @@ from components.records.patch import Component, Patch
 from components.records.system import System
 from components.records.task import Certificate
 from components.task.certify import recertify
+from loop.bench_attribution.playing import score_alone
 from tests.attribution.composed import composed_system
 from tests.attribution.playing import NO_SLIPS, play_all, with_defect
 
@@ -58,6 +60,13 @@ def rubric_of(task_id: str) -> dict[str, Any]:
     rubric = clean().evaluator.rubrics[task_id]
     body: dict[str, Any] = thaw(rubric.model_dump(mode="json")["criteria"])
     return body
+
+
+def unmet(system: System, task_id: str) -> list[str]:
+    """Return the criteria that a run without slips does not meet."""
+    trajectory = oracle_run(arm_of(system, task_id)).trajectory
+    scored = score_alone(system, trajectory)
+    return [name for name, one in scored.criteria.items() if one.value != 1.0]
 
 
 def read_again(system: System, one: Patch) -> System:
@@ -120,6 +129,28 @@ def test_a_rubric_that_merely_lets_more_pass_is_refused() -> None:
         at = "/criteria/" + name.replace("~", "~0").replace("/", "~1")
         record = decide(clean(), patch(clean(), f"rubric/{task_id}", ("remove", at, None)), [])
         assert not record.accepted, name
+
+
+def test_a_rubric_is_mended_last_where_gold_passes_only_because_it_is_broken() -> None:
+    dropped = '<tool_response>\n{{ body if call_id < "t03" else "" }}\n</tool_response>\n'
+    whole = clean().harness.observation
+    unread = with_defect(clean(), "harness", ("replace", "/observation", dropped))
+    task_id, missed = next(
+        (name, missed) for name in sorted(clean().tasks) if len(missed := unmet(unread, name)) == 1
+    )
+    at = f"/criteria/{missed[0].replace('~', '~0').replace('/', '~1')}/weight"
+    broken = with_defect(unread, f"rubric/{task_id}", ("replace", at, 1e-13))
+    assert unmet(broken, task_id) == missed
+    assert oracle_run(arm_of(broken, task_id)).passed
+
+    early = decide(broken, patch(broken, f"rubric/{task_id}", ("replace", at, 1.0)), [])
+    assert not early.accepted
+    assert early.reason.startswith("gold_plays"), early.reason
+
+    harness = patch(broken, "harness", ("replace", "/observation", whole))
+    shown = accepted_system(broken, harness, decide(broken, harness, []))
+    late = decide(shown, patch(shown, f"rubric/{task_id}", ("replace", at, 1.0)), [])
+    assert late.accepted, late.reason
 
 
 def test_a_lower_threshold_is_refused() -> None:

@@ -7,16 +7,21 @@ from functools import cache
 
 import pytest
 
+from attribution.interventions.calls import broken_calls
+from attribution.interventions.doubts import believed, doubted_sentences
 from attribution.interventions.recorded import Standing, trusted
+from attribution.interventions.runs import arm_of, replay
 from attribution.records import Decision, EvidenceKind, Party
 from attribution.review import review_task
 from components.records.calls import CallRecord
-from components.records.frozen import FrozenDict
+from components.records.frozen import FrozenDict, content_hash, thaw
 from components.records.rubric import RowFields
 from components.records.system import System
 from components.records.task import Certificate
+from loop.bench_attribution.false_sentences import forbidding
 from tests.attribution.composed import composed_system
 from tests.attribution.playing import NO_SLIPS, attribute_all, only, play_all, with_defect
+from tests.attribution.test_gaps import mend
 
 
 @cache
@@ -121,3 +126,125 @@ def test_without_any_record_documentation_and_rubric_are_still_held_weakly() -> 
     (blame,) = first.verdict.blamed
     assert blame.place == place
     assert blame.confidence <= 0.5
+
+
+def called(system: System) -> tuple[CallRecord, str]:
+    """Return a certified call that finds one row by a text, and the name of that argument."""
+    return next(
+        (call, key)
+        for _name, certificate in sorted(system.reference.certificates.items())
+        for _step, call in sorted(certificate.gold_run.items())
+        for key, value in sorted(call.arguments.items())
+        if isinstance(value, str) and not call.changes and len(call.arguments) == 1
+    )
+
+
+def with_rule(system: System, service: str, tool: str, key: str, value: str) -> System:
+    """Return the system with a made-up rule in the tool's documentation."""
+    spec = system.reference.specs[service]
+    tools = FrozenDict({**spec.tools, tool: forbidding(spec.tools[tool], key, value)})
+    specs = {**system.reference.specs, service: spec.model_copy(update={"tools": tools})}
+    reference = system.reference.model_copy(update={"specs": FrozenDict(specs)})
+    return system.model_copy(update={"reference": reference})
+
+
+def test_a_sentence_with_which_a_certified_service_fails_its_gates_is_in_doubt() -> None:
+    name = min(clean().tasks)
+    small = only(clean(), name)
+    call, key = called(small)
+    seed = small.environment.seeds[call.service]
+    value = next(
+        str(row[key])
+        for _table, rows in sorted(seed.tables.items())
+        for _row, row in sorted(rows.items())
+        if key in row and row[key] != call.arguments[key]
+    )
+    system = with_rule(small, call.service, call.tool, key, value)
+    [(found, _scored)] = play_all(system, 1, NO_SLIPS)
+    text = found.turns[0].raw_text.replace(str(call.arguments[key]), value)
+    breach = replay(arm_of(system, name), [text]).trajectory
+    (fact,) = broken_calls(arm_of(system, name), breach)
+    at = f"/tools/{call.tool}/difficulty"
+    changed = with_defect(system, f"blueprint/{call.service}", ("replace", at, 5))
+
+    (doubt,) = doubted_sentences(system, name, [fact])
+
+    assert list(believed(system, name, [fact])) == []
+    assert doubt.kind is EvidenceKind.REFERENCE
+    assert doubt.place == f"spec/{call.service}#/tools/{call.tool}/rules/false"
+    assert "gates" in doubt.statement
+    # A service that is not as it was certified may have lost the rule since.
+    assert list(believed(changed, name, [fact])) == [fact]
+    assert doubted_sentences(changed, name, [fact]) == ()
+
+
+def of_another_row(system: System) -> tuple[System, str]:
+    """Return the system with certificates that name one row otherwise, which no run speaks of,
+    and the row's place.
+    """
+    said = to_text(system)
+    key, row, other = next(
+        (f"{service}/{table}/{row_id}", thaw(row), thaw(other))
+        for service, seed in sorted(system.environment.seeds.items())
+        for table, rows in sorted(seed.tables.items())
+        for row_id, row in sorted(rows.items())
+        for other_id, other in sorted(rows.items())
+        if row_id != other_id and row_id not in said and len(row) > 1
+    )
+    field = next(name for name in sorted(row) if row[name] != other[name] and name != "id")
+    service, table, row_id = key.split("/")
+    for name, certificate in sorted(system.reference.certificates.items()):
+        if key in certificate.seed_rows:
+            system = with_certificate(
+                system,
+                name,
+                seed_rows=FrozenDict(
+                    {**certificate.seed_rows, key: content_hash({**row, field: other[field]})}
+                ),
+                environment_hashes=FrozenDict(
+                    {**certificate.environment_hashes, f"seed/{service}": "of another seed"}
+                ),
+            )
+    return system, f"seed/{service}#/tables/{table}/{row_id}"
+
+
+def to_text(system: System) -> str:
+    return " ".join(
+        str(thaw(call.envelope)) + str(thaw(call.arguments))
+        for certificate in system.reference.certificates.values()
+        for call in certificate.gold_run.values()
+    )
+
+
+def test_a_row_that_only_a_certificate_wants_back_waits_for_a_person() -> None:
+    system, place = of_another_row(clean())
+    played = play_all(system, 1)
+
+    mended, decided = mend(system, played, attribute_all(system, played))
+
+    assert {patch.place for patch, _record in decided} == {place}
+    for _patch, record in decided:
+        assert not record.accepted
+        assert not record.checks["second_reference"].holds
+        assert "only the certificate says" in record.reason
+    assert mended == system
+
+
+def test_a_row_that_cost_a_run_is_put_back() -> None:
+    name = min(clean().tasks)
+    small = only(clean(), name)
+    call, key = called(small)
+    service, table, row_id = next(
+        (call.service, table, row_id)
+        for table, rows in sorted(small.environment.seeds[call.service].tables.items())
+        for row_id, row in sorted(rows.items())
+        if row.get(key) == call.arguments[key]
+    )
+    at = f"/tables/{table}/{row_id}/{key}"
+    system = with_defect(small, f"seed/{service}", ("replace", at, "another"))
+    played = play_all(system, 1, NO_SLIPS)
+
+    mended, decided = mend(system, played, attribute_all(system, played))
+
+    assert [record.checks["second_reference"].holds for _p, record in decided if record.accepted]
+    assert mended.environment.seeds == small.environment.seeds

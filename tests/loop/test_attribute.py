@@ -103,6 +103,7 @@ def test_references_in_doubt_are_listed_once_and_apart(played: Path) -> None:
         "spec/directory#/tools/set_leave/rules/future",
         "doubtful: the sentence",
         against=False,
+        contradicted_by="the certified run of t_1",
     )
     pool = Pool(InProcess, lambda _line: None)
     with Ledger(played, "a").read_round(1) as folder:
@@ -120,6 +121,8 @@ def test_references_in_doubt_are_listed_once_and_apart(played: Path) -> None:
 
     assert told.count("doubtful: the sentence") == 1
     assert "References in doubt" in told
+    assert "contradicted by: the certified run of t_1" in told
+    assert "look again: python -m loop attribute run=a +round=1 rollout=" in told
     assert "References in doubt" not in usual
 
 

@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from components.records.frozen import canonical_json
+from components.records.frozen import FrozenDict, canonical_json
+from components.records.spec import ServiceSpec, ToolSpec
 from loop.composing import COMPOSE, Draft, Ground
 from loop.compute.config import ProcessesComputeConfig
 from loop.compute.in_process import InProcess
+from loop.compute.outcomes import Done, Lost
 from loop.compute.pool import Pool
 from loop.compute.processes import Processes
+from loop.synthesis.compiled import COMPILE, NoShared
 from tests.loop.configs import bare_system, run_config
 
 UNITS = [(f"u{number}", Draft(seed=number)) for number in range(6)]
@@ -120,3 +123,23 @@ def test_processes_end_with_the_one_that_started_them(how: signal.Signals, tmp_p
     while any(map(is_alive, children)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(is_alive, children))
+
+
+def test_a_process_that_dies_in_the_middle_of_an_answer_keeps_nobody_waiting() -> None:
+    answer = "List notes." + " " * 2**20  # told again in the answer, and more than a pipe holds
+    tool = ToolSpec(name="list_notes", description=answer)
+    spec = ServiceSpec(service="notes", tools=FrozenDict({"list_notes": tool}))
+    _, backend = pool_of(2)
+    with closing(backend):
+        backend.begin(COMPILE, NoShared(), 1)
+        backend.start(0, spec)
+        (child,) = backend._children
+        assert child.pipe.poll(60)
+        os.kill(backend.processes[0], signal.SIGKILL)
+
+        assert backend.wait() == Lost((0,), "a process ended")
+        backend.start(1, spec)
+        done = backend.wait()
+
+    assert isinstance(done, Done)
+    assert done.ticket == 1

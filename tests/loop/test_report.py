@@ -18,13 +18,16 @@ from typing import Any
 
 import pytest
 
+from attribution.evidence import evidence
+from attribution.records import Evidence, EvidenceKind, Party
 from components.records.blueprint import Blueprint
 from components.records.frozen import FrozenDict
 from components.records.spec import ServiceSpec
 from components.records.system import Environment, Reference
 from components.records.trajectory import Trajectory
 from components.records.world import Reaction, ReactionWrite, Trigger
-from loop.blame import attribute
+from loop.blame import Blamed, attribute
+from loop.commands.evolve import outcome
 from loop.compute.pool import open_pool
 from loop.config import RunConfig
 from loop.console import Console
@@ -112,8 +115,9 @@ def trajectories(folder: Path, stage: str) -> list[Trajectory]:
 
 
 @contextmanager
-def rendering(config: RunConfig) -> Iterator[Any]:
-    """Yield what renders the page of a finished round again, from what it has recorded."""
+def rendering(config: RunConfig, *facts: Evidence) -> Iterator[Any]:
+    """Yield what renders the page of a finished round again, from what it has recorded; each
+    verdict has the facts besides."""
     ledger = Ledger(Path(config.runs_dir), config.run)
     console = Console(io.StringIO())
     with (
@@ -123,7 +127,12 @@ def rendering(config: RunConfig) -> Iterator[Any]:
         context = RoundContext(1, config, folder, console, pool)
         system = grow(context, load_system(folder.store, folder.system_version()))
         before = roll_out(context, "rollout", system)
-        blamed = attribute(context, system, before)
+        found = attribute(context, system, before)
+        attributions = {
+            key: item.model_copy(update={"evidence": (*item.evidence, *facts)})
+            for key, item in found.attributions.items()
+        }
+        blamed = Blamed(attributions, found.modes)
         repaired = repair(context, system, before, blamed)
         after = roll_out(context, "reeval", repaired.system)
         summary = RoundSummary.model_validate_json((folder.path / "summary.json").read_bytes())
@@ -247,6 +256,41 @@ def test_a_large_page_holds_the_same_rollouts_compressed(tracked_run: TrackedRun
     (script,) = re.findall(r"<script>(.*?)</script>", packed, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in packed
+
+
+def test_each_reference_in_doubt_is_told_once_with_what_contradicts_it(
+    tracked_run: TrackedRun, page: Page
+) -> None:
+    doubt = evidence(
+        EvidenceKind.REFERENCE,
+        Party.ENVIRONMENT,
+        "spec/directory#/tools/set_leave/rules/future",
+        "doubtful: all of it",
+        against=False,
+        says="the call breaks <the rule>",
+        contradicted_by="the certified run of t_1",
+        unused="the sentence speaks against nothing",
+    )
+
+    with rendering(tracked_run.config, doubt) as render:
+        html = render()
+
+    (section,) = re.findall(r'<h3 id="doubts">(.*?)</table>', html, re.DOTALL)
+    met = told(tracked_run)["verdicts"]["attributed"]
+    (row,) = [item for item in section.split("<tr>") if "set_" in item]
+    for words in (
+        "the call breaks &lt;the rule&gt;",
+        f"met by {met} rollouts",
+        "the certified run of t_1",
+        "the sentence speaks against nothing",
+        f"python -m loop attribute run={tracked_run.config.run} +round=1 rollout=",
+    ):
+        assert words in row
+    assert 'href="#doubts"' in html
+    assert "doubts" not in page.ids
+    quiet = RoundSummary.model_validate(told(tracked_run))
+    (line,) = set(outcome(quiet.model_copy(update={"doubts": ("a", "b")}))) - set(outcome(quiet))
+    assert line.startswith("2 references are in doubt")
 
 
 def test_learning_is_shown_when_there_was_any(tracked_run: TrackedRun, page: Page) -> None:

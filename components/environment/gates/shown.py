@@ -178,9 +178,6 @@ def fits_name(tool: str, row: JsonObject, rows: Iterable[JsonObject]) -> bool:
     """True for a row in the state that a tool's name speaks of (`list_open_issues`), and for any
     where the name speaks of none that rows can be in.
     """
-    held = {
-        str(value).lower() for item in rows for value in item.values() if isinstance(value, str)
-    }
     for word in tokens(tool)[1:]:
         for column, value in row.items():
             parts = set(tokens(column)) - {"is", "has"}
@@ -189,9 +186,15 @@ def fits_name(tool: str, row: JsonObject, rows: Iterable[JsonObject]) -> bool:
             if isinstance(value, bool) and parts in ({word[2:]}, {word[3:]}):
                 return value is not word.startswith(("un", "dis"))
             is_state = parts <= {"status", "state", "visibility", "availability", "phase"}
-            if is_state and word in held and isinstance(value, str):
+            if is_state and isinstance(value, str) and _is_held(word, rows):
                 return value.lower() == word
     return True
+
+
+def _is_held(word: str, rows: Iterable[JsonObject]) -> bool:
+    return any(
+        isinstance(value, str) and value.lower() == word for item in rows for value in item.values()
+    )
 
 
 def filter_column(columns: Columns, argument: str, value: Any, tool: ToolSpec) -> str | None:

@@ -52,7 +52,8 @@ class Match:
 @cache
 def _patterns() -> tuple[dict[str, Any], ...]:
     text = Path(__file__).with_name("tools.json").read_text(encoding="utf-8")
-    return tuple(json.loads(text))
+    patterns = json.loads(text)
+    return tuple({**one, "name": frozenset(map(snake, one["name"]))} for one in patterns)
 
 
 def match_tool(
@@ -67,7 +68,9 @@ def match_tool(
         description: of the tool; some names mean a function only where it says so.
     """
     word = snake(name)
-    names = {word, word.removeprefix(f"{prefix}_")} if prefix else {word}
+    names = _meant_by(word)
+    if prefix:
+        names |= _meant_by(word.removeprefix(f"{prefix}_"))
     spoken = {*tokens(name), *_WORD.findall(description.lower()[:_MOST_TEXT])}
     for pattern in _patterns():
         phrases = pattern.get("phrases", ("",))
@@ -75,20 +78,22 @@ def match_tool(
             continue
         if not any(phrase in description.lower() for phrase in phrases):
             continue
-        if any(_is_named(own, wanted) for own in names for wanted in pattern["name"]):
+        if not names.isdisjoint(pattern["name"]):
             found = _fit(pattern, params)
             if found is not None:
                 return found
     return None
 
 
-def _is_named(word: str, wanted: str) -> bool:
-    wanted = snake(wanted)
-    if "_" in wanted:
-        plain = "_".join(part for part in word.split("_") if part not in _LEADS)
-        return wanted in (word, plain) or word.endswith(f"_{wanted}")
+def _meant_by(word: str) -> frozenset[str]:
+    """Return the names of functions, as snake_case, that a tool's name can stand for: how it ends,
+    itself without words that lead, and one word beside which nothing of weight stands.
+    """
     parts = word.split("_")
-    return wanted in parts and all(part == wanted or part in _BESIDE for part in parts)
+    ends = {"_".join(parts[place:]) for place in range(len(parts) - 1)}
+    plain = "_".join(part for part in parts if part not in _LEADS)
+    alone = {part for part in parts if all(other == part or other in _BESIDE for other in parts)}
+    return frozenset(ends | ({plain} if "_" in plain else set()) | alone)
 
 
 def _fit(pattern: Mapping[str, Any], params: Mapping[str, Param]) -> Match | None:

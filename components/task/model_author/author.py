@@ -277,8 +277,8 @@ class _Work:
         problem, useless = "", 0
         while True:
             text = _PROMPTS.render(
-                "probe", seed=self.seed, now=WORLD_NOW, tools=self.told["tools"], instruction=design.instruction,
-                answer=asked, lines=played.lines, left=played.left, problem=problem,
+                "probe", seed=self.seed, now=WORLD_NOW, tools=self.told["tools"],
+                instruction=design.instruction, answer=asked, lines=played.lines, left=played.left, problem=problem,
             )  # fmt: skip
             try:
                 found = object_of(self._ask(Stage.PROBE, "system_solver", text), Probed)
