@@ -278,7 +278,8 @@ class _Work:
         while True:
             text = _PROMPTS.render(
                 "probe", seed=self.seed, now=WORLD_NOW, tools=self.told["tools"],
-                instruction=design.instruction, answer=asked, lines=played.lines, left=played.left, problem=problem,
+                instruction=design.instruction, answer=asked, lines=played.lines,
+                left=played.left, problem=problem,
             )  # fmt: skip
             try:
                 found = object_of(self._ask(Stage.PROBE, "system_solver", text), Probed)
