@@ -23,9 +23,10 @@ from components.task.author import author_task
 from components.task.calibrate import edits_at, places_of
 from components.task.certify import certify
 from components.task.clauses import LEAST_LENGTH, ClauseKind, Names, drawn_kinds
-from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
+from components.task.drawing import Wanted, drawn_walk, lengthened, purposeful, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
+from components.task.naturalness import LIMIT, marks_of, weight_of
 from components.task.pairs import Halves, halves_of
 from components.task.reasons import Reason, Rejection
 from components.task.ruled_walks import ruled_walks
@@ -37,6 +38,10 @@ _LEAST_K = 2
 """Services that a reaction joins."""
 _GIVES_UP = 0.5
 """Share of drafts with a user that look for something which the user gives up again."""
+_CANDIDATES = 8
+"""Walks of one draft that are put into words, until one reads well."""
+_CERTIFIED = 3
+"""Those of them that are certified, the best first, until one passes."""
 _WALKS_UNDER_RULES = 12
 """Walks with a write that a rule is about, of one draft, that are certified."""
 _OF_CLAUSES = frozenset(
@@ -153,6 +158,8 @@ def _drafted(
         kinds |= {ClauseKind.RESTRAINT}
     made_as = _Made(seed=draft_seed, has_user=has_user)
     wanted = Wanted(k=settings.k, length=settings.walk_length, kinds=kinds)
+    if settings.walk_length >= LEAST_LENGTH:
+        return _best(system, ground, wanted, settings, made_as)
     walk = lengthened(ground, wanted, names, own)
     if walk is not None:
         walk = with_asides(ground, walk, wanted, names, own)
@@ -172,6 +179,39 @@ def _drafted(
         if isinstance(made, ComposedTask) or made.reason not in _OF_CLAUSES:
             return made
     return _settled(system, ground, plain, settings, made_as, rng)
+
+
+def _best(
+    system: System, ground: Ground, wanted: Wanted, settings: TaskSettings, made: _Made
+) -> ComposedTask | Rejection:
+    """Return the certified task of the walk that reads best of several, or why there is none."""
+    found: list[tuple[int, int, Walk]] = []
+    last = Rejection(
+        reason=Reason.NO_PATH,
+        detail=f"no walk of {wanted.length} calls through {wanted.k} services found",
+    )
+    for number in range(_CANDIDATES):
+        rng = random.Random(f"{made.seed}:candidate:{number}")
+        walk = purposeful(ground, wanted, rng)
+        if walk is None:
+            continue
+        words = random.Random(f"{made.seed}:words:{number}")
+        task = _authored(system, ground, walk, settings, made, words)
+        if isinstance(task, Rejection):
+            last = task
+            continue
+        # What was looked for and not found makes a request plainer than it was meant to be.
+        missing = len(wanted.kinds - {ClauseKind.DATE} - walk.clauses.kinds)
+        found.append((weight_of(marks_of(walk, task.instruction)) + missing, number, walk))
+        if not found[-1][0]:
+            break
+    for _rank, number, walk in sorted(found, key=lambda item: item[:2])[:_CERTIFIED]:
+        rng = random.Random(f"{made.seed}:words:{number}")
+        settled = _settled(system, ground, walk, settings, made, rng)
+        if isinstance(settled, ComposedTask):
+            return settled
+        last = settled
+    return last
 
 
 def _settled(
@@ -220,7 +260,7 @@ def _paired(
         )
         found = found.spoken() if settings.walk_length >= LEAST_LENGTH else found
         try:
-            base = author_task(ground, found.walk, spec, draft_seed, rng)
+            base = author_task(ground, found.walk, spec, draft_seed, rng, speaks=False)
         except SynthesisError as error:
             last = Rejection(reason=Reason.STRUCTURE, detail=str(error))
             continue
@@ -263,18 +303,10 @@ def _certified(
     made: _Made,
     rng: random.Random,
 ) -> ComposedTask | Rejection:
-    spec = WorldSpec(
-        services=walk.services,
-        distractors=_drawn_rest(system, walk.services, settings, rng),
-        now=WORLD_NOW,
-    )
-    if settings.walk_length >= LEAST_LENGTH:
-        walk = spoken(walk)
-    try:
-        task = author_task(ground, walk, spec, made.seed, rng, has_user=made.has_user)
-    except SynthesisError as error:
-        return Rejection(reason=Reason.STRUCTURE, detail=str(error))
-    world = build_world(system, spec)
+    task = _authored(system, ground, walk, settings, made, rng)
+    if isinstance(task, Rejection):
+        return task
+    world = build_world(system, task.world)
     gold = run_gold(world, task)
     if isinstance(gold, Rejection):
         return gold
@@ -284,6 +316,34 @@ def _certified(
     if isinstance(certificate, Rejection):
         return certificate
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)
+
+
+def _authored(
+    system: System,
+    ground: Ground,
+    walk: Walk,
+    settings: TaskSettings,
+    made: _Made,
+    rng: random.Random,
+) -> Task | Rejection:
+    """Return the task of a walk, not certified; a longer one only where it reads naturally."""
+    spec = WorldSpec(
+        services=walk.services,
+        distractors=_drawn_rest(system, walk.services, settings, rng),
+        now=WORLD_NOW,
+    )
+    is_long = settings.walk_length >= LEAST_LENGTH
+    if is_long:
+        walk = spoken(walk)
+    try:
+        task = author_task(ground, walk, spec, made.seed, rng, has_user=made.has_user)
+    except SynthesisError as error:
+        return Rejection(reason=Reason.STRUCTURE, detail=str(error))
+    marks = marks_of(walk, task.instruction) if is_long else ()
+    if weight_of(marks) >= LIMIT:
+        names = ", ".join(mark.name for mark in marks)
+        return Rejection(reason=Reason.UNNATURAL, detail=names)
+    return task
 
 
 def _drawn_rest(

@@ -123,6 +123,24 @@ def other_names(graph: ToolGraph, state: WorldState, fact: Known) -> tuple[str, 
     return tuple(names)
 
 
+def names_of_row(graph: ToolGraph, state: WorldState, means: Place, value: Any) -> frozenset[Any]:
+    """Return every text by which the row that a value names is named, the value among them."""
+    if means.service not in state.services:
+        return frozenset({value})
+    fields = entity_of(graph, means).fields
+    for row in rows_of(state, means.service, means.table).values():
+        if row[means.field] == value:
+            return frozenset(
+                {value}
+                | {
+                    row[field]
+                    for field, body in fields.items()
+                    if isinstance(row[field], str) and not body.link and not body.enum
+                }
+            )
+    return frozenset({value})
+
+
 def entity_of(graph: ToolGraph, place: Place) -> EntityBlueprint:
     """Return the blueprint of a place's table.
 

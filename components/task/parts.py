@@ -19,8 +19,10 @@ from components.task.filling import Argument, Arguments, Filler, as_object
 from components.task.graph import Place, ShownRows, ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, entity_of, known_in
+from components.task.longer import tool_name
 from components.task.phrases import phrases, words
 from components.task.provenance import at_path
+from components.task.purposes import purposes
 from components.task.steps import Node, Phase, Walk, WalkStep, executed_step, found_out, written_by
 
 _MOST_ROWS = 9
@@ -42,7 +44,9 @@ class Listing:
     key: str
 
 
-def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random) -> Walk | None:
+def with_group(
+    ground: Ground, walk: Walk, k: int, name: str, rng: random.Random, purpose: str = ""
+) -> Walk | None:
     """Return the walk with one write for every row of a part of a list, or None.
 
     Args:
@@ -51,12 +55,18 @@ def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random
         k: K.
         name: of the clause.
         rng: every choice.
+        purpose: what the writes must serve, with rows of something that the walk writes to;
+            empty: anything.
     """
     filler = Filler(ground.world, ground.graph, rng)
     for listing in _drawn(_listings(ground, walk, k), rng):
+        if purpose and not _is_worked_on(walk, listing):
+            continue
         parts = list(_parts(ground, listing, len(walk.steps)))
         for part, rows in _drawn(parts, rng)[:2]:
             for shape in _drawn(_writes(ground, listing), rng):
+                if purpose and not _fits(walk, shape, purpose):
+                    continue
                 done = _written(ground, walk, listing, rows, shape, filler)
                 if done is not None:
                     steps, state = done
@@ -70,9 +80,24 @@ def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random
     return None
 
 
-def with_count(ground: Ground, walk: Walk, k: int, rng: random.Random) -> Walk | None:
-    """Return the walk with a number over a part of a list in its answer, or None."""
-    found = [item for listing in _listings(ground, walk, k) for item in _numbers(ground, listing)]
+def with_count(
+    ground: Ground, walk: Walk, k: int, rng: random.Random, purpose: str = ""
+) -> Walk | None:
+    """Return the walk with a number over a part of a list in its answer, or None.
+
+    Args:
+        ground: all services, explored.
+        walk: as found.
+        k: K.
+        rng: every choice.
+        purpose: not empty: the list is one of something that the walk writes to.
+    """
+    found = [
+        item
+        for listing in _listings(ground, walk, k)
+        if not purpose or _is_worked_on(walk, listing)
+        for item in _numbers(ground, listing)
+    ]
     if not found:
         return None
     operations = sorted({counted.operation for _listing, counted in found})
@@ -82,6 +107,28 @@ def with_count(ground: Ground, walk: Walk, k: int, rng: random.Random) -> Walk |
         walk,
         steps=(*walk.steps, listing.step),
         clauses=replace(walk.clauses, counted=counted),
+    )
+
+
+def _is_worked_on(walk: Walk, listing: Listing) -> bool:
+    """Return whether a list is one of something that a write of the walk names."""
+    (named,) = listing.step.arguments
+    return any(
+        (item.parameter.means, item.value) == (named.parameter.means, named.value)
+        for step in walk.steps
+        for item in step.arguments
+        if step.shape.is_write
+    )
+
+
+def _fits(walk: Walk, shape: ToolShape, purpose: str) -> bool:
+    """Return whether a write may be asked for row by row, beside the others of the walk."""
+    others = {tool_name(step.shape) for step in walk.steps if step.shape.is_write}
+    return (
+        purposes().serves(shape, purpose)
+        and purposes().is_for_each(shape)
+        and tool_name(shape) not in others
+        and not purposes().is_apart(shape, others)
     )
 
 

@@ -51,6 +51,10 @@ class ShortForms:
         self._whole[key] = [plain]
         self._short[key] = self._made(key, plain)
 
+    def call(self, key: Hashable, whole: str, form: str) -> None:
+        """Call something by a form of its own from now on."""
+        self._whole[key], self._short[key] = [whole], [form]
+
     def name_person(self, key: Hashable = None) -> None:
         """Note that somebody is named by what a person would call them."""
 

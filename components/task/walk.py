@@ -18,8 +18,10 @@ from components.task.clauses import LEAST_LENGTH
 from components.task.filling import Arguments, Filler, is_grounded
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
-from components.task.known import Known, RowKey, other_names
+from components.task.known import Known, RowKey, names_of_row, other_names
+from components.task.longer import tool_name
 from components.task.provenance import shows
+from components.task.purposes import purposes
 from components.task.reads import ReadCall
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
 
@@ -49,8 +51,17 @@ _Move = tuple[ToolShape, Arguments, ReadCall | None, Phase]
 class WalkSearch:
     """Searches for one walk through one anchor."""
 
-    def __init__(self, ground: Ground, k: int, length: int, rng: random.Random) -> None:
-        """Args: ground: all services, explored; k, length: K and L; rng: every choice."""
+    def __init__(
+        self, ground: Ground, k: int, length: int, rng: random.Random, purpose: str = ""
+    ) -> None:
+        """Args:
+        ground: all services, explored.
+        k: K.
+        length: L.
+        rng: every choice.
+        purpose: what all writes must serve; empty: they need have nothing in common.
+        """
+        self._purpose = purpose
         self._ground, self._graph = ground, ground.graph
         self._k, self._length, self._rng = k, length, rng
         self.executed = 0
@@ -161,7 +172,7 @@ class WalkSearch:
     def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
         for shape in self._writes(node.focus):
-            if shape.service != node.again.place.service:
+            if shape.service != node.again.place.service and self._makes_sense(node, shape):
                 filled = self._filler.drawn(shape, known, must=node.focus)
                 if filled is not None:
                     is_typed = all(not item.template for item in filled)
@@ -184,6 +195,18 @@ class WalkSearch:
         tellers = [shape for shape in self._ground.tellers if id(shape) not in found]
         yield from self._rng.sample(tellers, min(_TELLERS, len(tellers)))
 
+    def _makes_sense(self, node: Node, shape: ToolShape) -> bool:
+        """Return whether a write serves the purpose of the others, and undoes none of them."""
+        if not self._purpose:
+            return True
+        others = {tool_name(step.shape) for step in node.steps if step.shape.is_write}
+        others.add(tool_name(self._anchor.trigger))
+        return (
+            purposes().serves(shape, self._purpose)
+            and tool_name(shape) not in others
+            and not purposes().is_apart(shape, others)
+        )
+
     def _filling(
         self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
     ) -> Iterator[tuple[float, _Move]]:
@@ -195,6 +218,7 @@ class WalkSearch:
         usable = [item for item in known if item not in node.focus]
         for shape in self._writes(node.due or usable):
             is_open = allowed is None or shape.service in allowed
+            is_open = is_open and self._makes_sense(node, shape)
             if is_open and shape.service != last and shape.name not in used:
                 filled = self._filler.drawn(shape, usable, must=node.due)
                 if filled is not None:
@@ -309,8 +333,26 @@ class WalkSearch:
             for item in step.arguments
             if item.source is not None and item.source.place == item.source.means
         }
+        if self._purpose and step.shape.is_write and self._is_about_the_absent(node, step):
+            return True
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
+
+    def _is_about_the_absent(self, node: Node, step: WalkStep) -> bool:
+        """Return whether somebody who is sent away by one write is named by another."""
+        writes = [item for item in (*node.steps, step) if item.shape.is_write]
+        for one in writes:
+            pointer = purposes().sends_away(one.shape)
+            gone = [item for item in one.arguments if item.parameter.pointer == pointer]
+            for item in gone:
+                assert item.parameter.means is not None
+                names = names_of_row(
+                    self._graph, self._ground.world.initial, item.parameter.means, item.value
+                )
+                others = [other for other in writes if other is not one]
+                if any(arg.value in names for other in others for arg in other.arguments):
+                    return True
+        return False
 
     def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:
         """Return whether the value is new and can be had in no other way."""

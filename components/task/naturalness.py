@@ -1,0 +1,94 @@
+"""How unnatural a longer request is, as marks that a machine can see: the fewer the better.
+
+Owns the marks and their weights. It looks at what is asked for (writes without a purpose in common,
+writes that undo each other, somebody else's name, a condition without bearing) and at the words
+(chains of names, a name said too often, a change that nobody told). Other ways to say it, and other
+walks, are tried before a draft is refused for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from components.task.longer import tool_name
+from components.task.news import acting, cause_of, name_of, news_of, speaker_of, used_facts
+from components.task.purposes import purposes
+from components.task.steps import Walk
+
+LIMIT = 3
+"""Marks, by weight, with which a draft is refused."""
+_OFTEN = 4
+"""How often one name may be said."""
+_PLACED = r"(?:the|its|their|my|that|every|each|all) (?:[\w'-]+ ){1,4}?"
+_JOINT = r"(?:(?:\w+ed )?by|of|for|linked to|about|on|in|named in|with|that fixes|whom|behind|among the) "
+_CHAIN = re.compile(rf"(?:{_PLACED}{_JOINT}){{3,}}")
+_PAIR = re.compile(rf"(?:{_PLACED}{_JOINT}){{2}}")
+_MOST_PAIRS = 2
+_CODE = re.compile(r"\b[A-Z]{2,4}-\d+\b|[\w.]+@[\w.]+|(?<=channel )[a-z]+-[a-z]+")
+_QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
+_STIFF = re.compile(r"the one with the |the person (?:whom|of|who|named|asked)|the colleague named")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One thing that reads badly."""
+
+    name: str
+    weight: int
+
+
+def marks_of(walk: Walk, text: str) -> tuple[Mark, ...]:
+    """Return what reads badly.
+
+    Args:
+        walk: with its clauses.
+        text: the request.
+    """
+    return tuple(Mark(name=name, weight=weight) for name, weight in _marks(walk, text))
+
+
+def weight_of(marks: tuple[Mark, ...]) -> int:
+    """Return the sum of the weights."""
+    return sum(mark.weight for mark in marks)
+
+
+def _marks(walk: Walk, text: str) -> Iterator[tuple[str, int]]:
+    yield from _of_sense(walk)
+    chains = len(_CHAIN.findall(text))
+    if chains:
+        yield "chain", 3 * chains
+    pairs = len(_PAIR.findall(text)) - chains
+    if pairs > _MOST_PAIRS:
+        yield "names by names", pairs - _MOST_PAIRS
+    said = Counter(_CODE.findall(text))
+    if said and max(said.values()) > _OFTEN:
+        yield "said often", max(said.values()) - _OFTEN
+    if _QUOTED_WORD.search(text):
+        yield "quoted word", 2
+    stiff = len(_STIFF.findall(text))
+    if stiff:
+        yield "stiff name", stiff
+
+
+def _of_sense(walk: Walk) -> Iterator[tuple[str, int]]:
+    tools = [tool_name(step.shape) for step in walk.steps if step.shape.is_write]
+    strangers = purposes().strangers(tools)
+    if strangers:
+        yield "no purpose", 2 * strangers
+    for left, right in purposes().pairs_apart(tools):
+        yield f"{left} and {right}", 4
+    if acting(walk) and speaker_of(walk) is None:
+        yield "somebody's name", 3
+    told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
+    untold = {
+        name_of(fact)
+        for fact in used_facts(walk)
+        if cause_of(walk, fact) is not None and (fact.row, fact.place.field) not in told
+    }
+    if untold:
+        yield "untold change", 2 * len(untold)
+    if list(walk.answer.values()) == [walk.first]:
+        yield "old value alone", 1

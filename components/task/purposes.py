@@ -1,0 +1,88 @@
+"""What writes are asked for together, and what is not: the sense of a longer request, as data.
+
+Owns what `purposes.json` says: sets of tools that serve one purpose, tools that undo each other,
+which value bears on which write, what may be forbidden beside which write. Tools that the file does
+not know fit everywhere: nothing is known of a service that was compiled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from itertools import combinations
+from typing import Any
+
+from components.task.graph import Place, ToolShape
+from components.task.longer import tool_name
+
+
+class Purposes:
+    """What the file says."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Args: data: the parsed file."""
+        self._data = data
+        self._sets = {name: frozenset(tools) for name, tools in data["purposes"].items()}
+        self._known = frozenset().union(*self._sets.values())
+        self._apart = frozenset(
+            frozenset((first, other)) for first, *others in data["apart"] for other in others
+        )
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Return the purposes, sorted."""
+        return sorted(self._sets)
+
+    def serves(self, shape: ToolShape, purpose: str) -> bool:
+        """Return whether a write may be asked for with this purpose."""
+        name = tool_name(shape)
+        return name not in self._known or name in self._sets[purpose]
+
+    def strangers(self, tools: Collection[str]) -> int:
+        """Return how many of the writes no purpose has together with the others."""
+        known = set(tools) & self._known
+        return min((len(known - served) for served in self._sets.values()), default=0)
+
+    def is_apart(self, shape: ToolShape, others: Iterable[str]) -> bool:
+        """Return whether a write would undo, or be undone by, one of other tools."""
+        return any(frozenset((tool_name(shape), other)) in self._apart for other in others)
+
+    def pairs_apart(self, tools: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of writes that undo each other."""
+        for left, right in combinations(sorted(set(tools)), 2):
+            if frozenset((left, right)) in self._apart:
+                yield left, right
+
+    def bears(self, place: Place, value: object, shape: ToolShape) -> bool:
+        """Return whether a value is a reason for a write.
+
+        Args:
+            place: the field.
+            value: one of its choices; `above` or `below` for a number.
+            shape: the write.
+        """
+        name = tool_name(shape)
+        told: Mapping[Any, Sequence[str]] = self._data["conditions"].get(str(place), {})
+        return name not in self._known or name in told.get(value, ())
+
+    def may_forbid(self, done: ToolShape, shape: ToolShape) -> bool:
+        """Return whether, beside a write to a row, another may be forbidden."""
+        is_known = {tool_name(done), tool_name(shape)} <= self._known
+        return not is_known or tool_name(shape) in self._data["restraints"].get(tool_name(done), ())
+
+    def sends_away(self, shape: ToolShape) -> str:
+        """Return the argument that names somebody who is then not there; empty: there is none."""
+        return str(self._data["sends_away"].get(tool_name(shape), ""))
+
+    def is_for_each(self, shape: ToolShape) -> bool:
+        """Return whether a write may be asked for row by row."""
+        return tool_name(shape) not in self._data["not_for_each"]
+
+
+@cache
+def purposes() -> Purposes:
+    """Return what the file beside this module says."""
+    text = resources.files("components.task").joinpath("purposes.json").read_text(encoding="utf-8")
+    return Purposes(json.loads(text))
