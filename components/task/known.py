@@ -141,6 +141,19 @@ def names_of_row(graph: ToolGraph, state: WorldState, means: Place, value: Any) 
     return frozenset({value})
 
 
+def address_of(graph: ToolGraph, state: WorldState, means: Place, value: Any) -> str:
+    """Return the address of the person whom a value names; empty: it names nobody."""
+    if means.service not in state.services:
+        return ""
+    entity = entity_of(graph, means)
+    field = "email" if "email" in entity.fields else entity.key
+    if field == "email" or "address" in field:
+        for row in rows_of(state, means.service, means.table).values():
+            if row[means.field] == value:
+                return str(row[field])
+    return ""
+
+
 def entity_of(graph: ToolGraph, place: Place) -> EntityBlueprint:
     """Return the blueprint of a place's table.
 

@@ -43,19 +43,19 @@ class Longer:
         return str(self._data["actors"].get(tool_name(shape), ""))
 
     def values(
-        self, shape: ToolShape, given: Collection[str], others: Collection[str]
+        self, shape: ToolShape, given: Collection[str], before: Collection[str]
     ) -> Sequence[Mapping[str, str]]:
-        """Return texts that fit what else is asked for, by slot.
+        """Return texts that fit what was asked for before, by slot.
 
         Args:
             shape: the write.
             given: its arguments, as slots.
-            others: the tools of the other writes, as `service.tool`.
+            before: the tools of the writes before, as `service.tool`.
         """
         known: Mapping[str, Any] = self._data["values"].get(tool_name(shape), {})
         for key, texts in known.items():
             is_given = key.startswith(_GIVEN) and key.removeprefix(_GIVEN) in given
-            if key == _ANY or is_given or key in others:
+            if key == _ANY or is_given or key in before:
                 found: Sequence[Mapping[str, str]] = texts
                 return found
         return ()
@@ -75,6 +75,11 @@ class Longer:
         known = self._data["reactions"].get(str(place), {}).get("said")
         noun = phrases().noun(place)
         return known or [text.replace("{noun}", noun) for text in phrases().stock("said")]
+
+    def says_plainly(self, place: Place) -> bool:
+        """Return whether a change of a field can be told as `a new ...`."""
+        noun = phrases().noun(place)
+        return any(text.endswith(f"a new {noun}") for text in self.said(place))
 
     def called(self, place: Place) -> str:
         """Return what the row is called that a reaction has put into a link; empty: as usual."""

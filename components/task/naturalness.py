@@ -13,17 +13,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from components.task.longer import tool_name
+from components.task.known import RowKey
+from components.task.longer import longer, tool_name
 from components.task.news import acting, cause_of, name_of, news_of, speaker_of, used_facts
+from components.task.phrases import phrases, slot_name
 from components.task.purposes import purposes
-from components.task.steps import Walk
+from components.task.steps import Walk, WalkStep
 
 LIMIT = 3
 """Marks, by weight, with which a draft is refused."""
 _OFTEN = 4
 """How often one name may be said."""
 _PLACED = r"(?:the|its|their|my|that|every|each|all) (?:[\w'-]+ ){1,4}?"
-_JOINT = r"(?:(?:\w+ed )?by|of|for|linked to|about|on|in|named in|with|that fixes|whom|behind|among the) "
+_JOINT = r"(?:(?:\w+ed )?(?:by|in)|of|for|linked to|about|on|with|that fixes|whom|among the) "
 _CHAIN = re.compile(rf"(?:{_PLACED}{_JOINT}){{3,}}")
 _PAIR = re.compile(rf"(?:{_PLACED}{_JOINT}){{2}}")
 _MOST_PAIRS = 2
@@ -68,6 +70,12 @@ def _marks(walk: Walk, text: str) -> Iterator[tuple[str, int]]:
         yield "said often", max(said.values()) - _OFTEN
     if _QUOTED_WORD.search(text):
         yield "quoted word", 2
+    roles = "|".join(phrases().stock("roles"))
+    through = len(
+        re.findall(rf"\b(?:{roles}) (?:of|for) (?:the|its|that) (?:new )?(?:{roles})\b", text)
+    )
+    if through:
+        yield "person by person", 2 * through
     stiff = len(_STIFF.findall(text))
     if stiff:
         yield "stiff name", stiff
@@ -91,4 +99,30 @@ def _of_sense(walk: Walk) -> Iterator[tuple[str, int]]:
     if untold:
         yield "untold change", 2 * len(untold)
     if list(walk.answer.values()) == [walk.first]:
-        yield "old value alone", 1
+        yield "old value alone", 2
+    concerned = sum(1 for step in walk.steps if step.shape.is_write and _is_concerned(walk, step))
+    if concerned:
+        yield "somebody who has it anyway", 3 * concerned
+
+
+def _is_concerned(walk: Walk, write: WalkStep) -> bool:
+    """Return whether a write gives something to somebody whom its row names already: an invitation
+    to an event, for its organizer.
+    """
+    actor = longer().actor(write.shape)
+    named = [item for item in write.arguments if item.parameter.names_row]
+    given = {
+        (item.parameter.means, item.value)
+        for item in named
+        if slot_name(item.parameter.pointer) != actor
+    }
+    rows = {
+        RowKey(item.parameter.means.service, item.parameter.means.table, str(item.value))
+        for item in named
+        if item.parameter.means is not None
+    }
+    return any(
+        fact.row in rows and fact.place != fact.means and (fact.means, fact.value) in given
+        for step in walk.steps
+        for fact in step.known
+    )

@@ -19,8 +19,8 @@ from components.task.filling import Argument, Arguments, Filler, as_object
 from components.task.graph import Place, ShownRows, ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, entity_of, known_in
-from components.task.longer import tool_name
-from components.task.phrases import phrases, words
+from components.task.longer import longer, tool_name
+from components.task.phrases import phrases, slot_name, words
 from components.task.provenance import at_path
 from components.task.purposes import purposes
 from components.task.steps import Node, Phase, Walk, WalkStep, executed_step, found_out, written_by
@@ -111,14 +111,39 @@ def with_count(
 
 
 def _is_worked_on(walk: Walk, listing: Listing) -> bool:
-    """Return whether a list is one of something that a write of the walk names."""
+    """Return whether a list is one of something that a write of the walk changes itself, or names
+    to do it something.
+    """
     (named,) = listing.step.arguments
-    return any(
-        (item.parameter.means, item.value) == (named.parameter.means, named.value)
+    means = named.parameter.means
+    return (
+        means is not None
+        and any(
+            change.cause.startswith("effect:")
+            and (change.service, change.table, change.row_id)
+            == (means.service, means.table, named.value)
+            for step in walk.steps
+            for change in step.changes
+        )
+    ) or any(
+        (item.parameter.means, item.value) == (means, named.value) and _is_subject(step, item)
         for step in walk.steps
         for item in step.arguments
         if step.shape.is_write
     )
+
+
+def _is_subject(step: WalkStep, item: Argument) -> bool:
+    """Return whether a write is about the row that an argument names: the only one that it names,
+    but for who acts.
+    """
+    naming = [
+        other
+        for other in step.arguments
+        if other.parameter.names_row
+        and slot_name(other.parameter.pointer) != longer().actor(step.shape)
+    ]
+    return naming == [item]
 
 
 def _fits(walk: Walk, shape: ToolShape, purpose: str) -> bool:

@@ -15,24 +15,25 @@ _NOUN = r"(?:(?!(?:of|for|to|on|in|with|by|that|whom|who|about|and|at)\b)[\w-]+ 
 ME = "me"
 
 
-def owned(pieces: Pieces, owners: Collection[str], pronoun: str) -> Pieces:
+def owned(pieces: Pieces, owners: Collection[str], pronoun: str, joints: str = _JOINTS) -> Pieces:
     """Return words with `the channel of EV-2034` as `its channel`.
 
     Args:
         pieces: the words.
         owners: what the owner is called; the longest that fits is taken.
         pronoun: `its`, `their` or `my`.
+        joints: the words that join a thing to its owner, as alternatives of a pattern.
     """
     told = "|".join(sorted(map(re.escape, owners), key=lambda text: (-len(text), text)))
     if not told:
         return pieces
-    found = re.compile(rf"\bthe ({_NOUN}) (?:{_JOINTS}) (?:{told})(?![\w-])")
+    found = re.compile(rf"\bthe ({_NOUN}) (?:{joints}) (?:{told})(?![\w-])")
     return _each(pieces, lambda text: found.sub(lambda hit: f"{pronoun} {hit[1]}", text))
 
 
 def mine(pieces: Pieces) -> Pieces:
     """Return words with `the trip of me` as `my trip`."""
-    return owned(pieces, (ME,), "my")
+    return owned(pieces, (ME,), "my", "of")
 
 
 def _each(pieces: Pieces, change: Callable[[str], str]) -> Pieces:

@@ -7,7 +7,7 @@ on.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from components.task.graph import Place, ToolGraph
 from components.task.known import RowKey, entity_of
@@ -17,6 +17,8 @@ from components.task.steps import WalkStep
 
 _LONG = 24
 """Letters from which words get a short form."""
+_FULLER = 18
+"""The same in longer requests."""
 _PERSON = "that person"
 _ROLE = re.compile(
     r"the (?:new )?((?:[\w-]+ ){0,2}?[\w-]+) (?:of|on|behind|for|that|in|about|pinned|by|with) "
@@ -89,12 +91,28 @@ class FullerShortForms(ShortForms):
     reader would take the last one.
     """
 
-    def __init__(self, graph: ToolGraph, rows: Mapping[RowKey, WalkStep]) -> None:
+    def __init__(
+        self,
+        graph: ToolGraph,
+        rows: Mapping[RowKey, WalkStep],
+        address_of: Callable[[Hashable], str] = lambda _key: "",
+    ) -> None:
+        """Args:
+        graph: the tools'.
+        rows: every row that an answer shows, and which.
+        address_of: the address of the person whom a key is about; empty: of nobody. One who is
+            named by number here and by address there is one person.
+        """
         super().__init__(graph, rows)
         self._unclear: set[str] = set()
+        self._address_of = address_of
 
     def get(self, key: Hashable) -> Pieces | None:
         found = super().get(key)
+        address = "" if found is not None else self._address_of(key)
+        for item, words in self._short.items():
+            if address and self._address_of(item) == address:
+                return words
         if found is None:
             # The row was named as what a value means: the customer of an invoice is an account.
             other = next((item for item in self._short if self._is_same(item, key)), None)
@@ -133,14 +151,15 @@ class FullerShortForms(ShortForms):
         code = _CODE.fullmatch(plain)
         if code is not None and not _JOINTS & set(plain.split()):
             return [code[1]]  # a number of its own names a thing without its noun
-        if len(plain) <= _LONG or not plain.startswith("the "):
-            return [plain]
         service, table = _table_of(key)
         noun = phrases().table_noun(service, table)
+        named = re.fullmatch(rf"(?:the )?{re.escape(noun)} [a-z]+-[a-z-]+", plain)
+        if named is None and (len(plain) <= _FULLER or not plain.startswith("the ")):
+            return [plain]
         role = _NAMED.match(plain) or _ROLE.match(plain)
         is_picked = plain.startswith("the one with ")
         is_noun = f" {noun} " in plain and (role is None or not role[1].startswith("person"))
-        if is_picked or is_noun:
+        if is_picked or is_noun or named is not None:
             is_clear = all(
                 (other.service, other.table) != (service, table)
                 or other == key
@@ -170,6 +189,9 @@ class FullerShortForms(ShortForms):
 
     def _is_same(self, left: Hashable, right: Hashable) -> bool:
         """Return whether a row and a value stand for one thing."""
+        address = self._address_of(left)
+        if address and address == self._address_of(right):
+            return True
         if isinstance(right, RowKey):
             left, right = right, left
         if not isinstance(left, RowKey) or not isinstance(right, tuple):

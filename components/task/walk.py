@@ -399,6 +399,9 @@ class WalkSearch:
         used |= {fact.step for fact in answer.values()}
         if node.first.step not in used and self._is_answerable(node.first):
             answer[f"{node.first.place.field}_before"] = node.first
+            # Nobody asks for the old value alone.
+            if self._purpose and len(answer) == 1 and self._is_answerable(node.again):
+                answer[node.again.place.field] = node.again
             used.add(node.first.step)
         idle = [
             step.name

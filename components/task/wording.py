@@ -17,7 +17,7 @@ from components.task.clauses import LEAST_LENGTH, Group
 from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
-from components.task.known import Known, RowKey, entity_of
+from components.task.known import Known, RowKey, address_of, entity_of
 from components.task.longer import longer
 from components.task.news import Changed, cause_of, news_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
@@ -61,8 +61,12 @@ class Wording:
         """Whether the last sentence tells of a change."""
         self._speaker: tuple[Place | None, Any] | None = None
         """Who says the request, as what a value means and the value; None: nobody in particular."""
-        forms = FullerShortForms if self._is_long else ShortForms
-        self._short = forms(ground.graph, self._shown_by)
+        self._world = ground.world.initial
+        self._short = (
+            FullerShortForms(ground.graph, self._shown_by, self._address_of)
+            if self._is_long
+            else ShortForms(ground.graph, self._shown_by)
+        )
 
     def _sentence(self, step: WalkStep) -> Pieces:
         pointers = [item.parameter.pointer for item in step.arguments]
@@ -100,7 +104,24 @@ class Wording:
         return longest or [text for text in fitting if not text.startswith(stiff)] or fitting
 
     def _is_speaker(self, item: Argument) -> bool:
-        return self._speaker is not None and self._speaker == (item.parameter.means, item.value)
+        key = (item.parameter.means, item.value)
+        if self._speaker is None or not item.parameter.names_row:
+            return False
+        address = self._address_of(key)
+        return self._speaker == key or (
+            address != "" and address == self._address_of(self._speaker)
+        )
+
+    def _address_of(self, key: Hashable) -> str:
+        """Return the address of the person whom a row or a value names; empty: it names nobody."""
+        if isinstance(key, RowKey):
+            table = Place(key.service, key.table, "")
+            means: Place | None = Place(key.service, key.table, entity_of(self._graph, table).key)
+            value: Any = key.row_id
+        else:
+            assert isinstance(key, tuple)
+            means, value = key
+        return "" if means is None else address_of(self._graph, self._world, means, value)
 
     def _of_leading(self, words: Pieces) -> Pieces:
         """Return words with a pronoun for what the sentence named first: `its channel`."""
@@ -132,13 +153,27 @@ class Wording:
             return sentence
         told: list[str | Mark] = []
         for fact in news:
+            key = (fact.row, fact.place.field)
+            if key in self._told:
+                continue
             # A second change is told as a clause of its own: `which` would be the first.
             fitting = [text for text in longer().said(fact.place) if not told or text[0] == ";"]
-            if fitting:
-                template = self._rng.choice(fitting)
-                template = f", and{template[1:]}" if told else template
-                told += fill(template, {"row": self._subject(fact)})
-                self._told.add((fact.row, fact.place.field))
+            if not fitting:
+                continue
+            template = self._rng.choice(fitting)
+            template = f", and{template[1:]}" if told else template
+            told += fill(template, {"row": self._subject(fact)})
+            self._told.add(key)
+            for other in news:
+                # `a new follow-up time and a new callback code`
+                noun = f"a new {phrases().noun(other.place)}"
+                is_like = other.row == fact.row and template.endswith(
+                    f"a new {phrases().noun(fact.place)}"
+                )
+                is_told = (other.row, other.place.field) in self._told
+                if is_like and not is_told and longer().says_plainly(other.place):
+                    told.append(f" and {noun}")
+                    self._told.add((other.row, other.place.field))
         self._tells = True
         return [*sentence[:-1], last[:-1], *told, "."]
 
