@@ -26,7 +26,7 @@ from components.task.clauses import LEAST_LENGTH, ClauseKind, Names, drawn_kinds
 from components.task.drawing import Wanted, drawn_walk, lengthened, purposeful, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
-from components.task.naturalness import LIMIT, marks_of, weight_of
+from components.task.naturalness import limit_of, marks_of, weight_of
 from components.task.pairs import Halves, halves_of
 from components.task.reasons import Reason, Rejection
 from components.task.ruled_walks import ruled_walks
@@ -202,7 +202,7 @@ def _best(
             continue
         # What was looked for and not found makes a request plainer than it was meant to be.
         missing = len(wanted.kinds - {ClauseKind.DATE} - walk.clauses.kinds)
-        found.append((weight_of(marks_of(walk, task.instruction)) + missing, number, walk))
+        found.append((weight_of(marks_of(ground, walk, task.instruction)) + missing, number, walk))
         if not found[-1][0]:
             break
     for _rank, number, walk in sorted(found, key=lambda item: item[:2])[:_CERTIFIED]:
@@ -339,8 +339,8 @@ def _authored(
         task = author_task(ground, walk, spec, made.seed, rng, has_user=made.has_user)
     except SynthesisError as error:
         return Rejection(reason=Reason.STRUCTURE, detail=str(error))
-    marks = marks_of(walk, task.instruction) if is_long else ()
-    if weight_of(marks) >= LIMIT:
+    marks = marks_of(ground, walk, task.instruction) if is_long else ()
+    if weight_of(marks) >= limit_of(walk):
         names = ", ".join(mark.name for mark in marks)
         return Rejection(reason=Reason.UNNATURAL, detail=names)
     return task

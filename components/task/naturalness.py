@@ -12,16 +12,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from components.task.known import RowKey
-from components.task.longer import longer, tool_name
+from components.task.ground import Ground
+from components.task.known import address_of
+from components.task.longer import tool_name
 from components.task.news import acting, cause_of, name_of, news_of, speaker_of, used_facts
-from components.task.phrases import phrases, slot_name
+from components.task.phrases import phrases
 from components.task.purposes import purposes
-from components.task.steps import Walk, WalkStep
+from components.task.sensible import gives_anew
+from components.task.steps import Walk
 
 LIMIT = 3
-"""Marks, by weight, with which a draft is refused."""
+"""Marks, by weight, with which a short draft is refused."""
+_WRITES = 4
+"""Writes of such a draft, at most."""
 _OFTEN = 4
 """How often one name may be said."""
 _PLACED = r"(?:the|its|their|my|that|every|each|all) (?:[\w'-]+ ){1,4}?"
@@ -42,14 +47,21 @@ class Mark:
     weight: int
 
 
-def marks_of(walk: Walk, text: str) -> tuple[Mark, ...]:
+def marks_of(ground: Ground, walk: Walk, text: str) -> tuple[Mark, ...]:
     """Return what reads badly.
 
     Args:
+        ground: where the walk was found.
         walk: with its clauses.
         text: the request.
     """
-    return tuple(Mark(name=name, weight=weight) for name, weight in _marks(walk, text))
+    return tuple(Mark(name=name, weight=weight) for name, weight in _marks(ground, walk, text))
+
+
+def limit_of(walk: Walk) -> int:
+    """Return the weight of marks with which a draft is refused: the more is asked for, the more."""
+    writes = sum(step.shape.is_write for step in walk.steps)
+    return LIMIT + max(0, writes - _WRITES)
 
 
 def weight_of(marks: tuple[Mark, ...]) -> int:
@@ -57,8 +69,8 @@ def weight_of(marks: tuple[Mark, ...]) -> int:
     return sum(mark.weight for mark in marks)
 
 
-def _marks(walk: Walk, text: str) -> Iterator[tuple[str, int]]:
-    yield from _of_sense(walk)
+def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
+    yield from _of_sense(ground, walk)
     chains = len(_CHAIN.findall(text))
     if chains:
         yield "chain", 3 * chains
@@ -76,19 +88,22 @@ def _marks(walk: Walk, text: str) -> Iterator[tuple[str, int]]:
     )
     if through:
         yield "person by person", 2 * through
+    if "a text that gives" in text:
+        yield "text that gives", 3
     stiff = len(_STIFF.findall(text))
     if stiff:
         yield "stiff name", stiff
 
 
-def _of_sense(walk: Walk) -> Iterator[tuple[str, int]]:
+def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     tools = [tool_name(step.shape) for step in walk.steps if step.shape.is_write]
     strangers = purposes().strangers(tools)
     if strangers:
         yield "no purpose", 2 * strangers
     for left, right in purposes().pairs_apart(tools):
         yield f"{left} and {right}", 4
-    if acting(walk) and speaker_of(walk) is None:
+    speaker = speaker_of(walk, partial(address_of, ground.graph, ground.world.initial))
+    if acting(walk) and speaker is None:
         yield "somebody's name", 3
     told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
     untold = {
@@ -100,29 +115,6 @@ def _of_sense(walk: Walk) -> Iterator[tuple[str, int]]:
         yield "untold change", 2 * len(untold)
     if list(walk.answer.values()) == [walk.first]:
         yield "old value alone", 2
-    concerned = sum(1 for step in walk.steps if step.shape.is_write and _is_concerned(walk, step))
+    concerned = sum(gives_anew(walk.steps, step) for step in walk.steps if step.shape.is_write)
     if concerned:
         yield "somebody who has it anyway", 3 * concerned
-
-
-def _is_concerned(walk: Walk, write: WalkStep) -> bool:
-    """Return whether a write gives something to somebody whom its row names already: an invitation
-    to an event, for its organizer.
-    """
-    actor = longer().actor(write.shape)
-    named = [item for item in write.arguments if item.parameter.names_row]
-    given = {
-        (item.parameter.means, item.value)
-        for item in named
-        if slot_name(item.parameter.pointer) != actor
-    }
-    rows = {
-        RowKey(item.parameter.means.service, item.parameter.means.table, str(item.value))
-        for item in named
-        if item.parameter.means is not None
-    }
-    return any(
-        fact.row in rows and fact.place != fact.means and (fact.means, fact.value) in given
-        for step in walk.steps
-        for fact in step.known
-    )

@@ -8,9 +8,11 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from components.task.filling import Argument
+from components.task.graph import Place
 from components.task.known import Known, RowKey
 from components.task.longer import longer
 from components.task.phrases import phrases, slot_name
@@ -65,13 +67,24 @@ def name_of(fact: Known) -> str:
     return longer().called(fact.place) or phrases().noun(fact.place)
 
 
-def speaker_of(walk: Walk) -> tuple[WalkStep, Argument] | None:
+def speaker_of(
+    walk: Walk, address_of: Callable[[Place, Any], str]
+) -> tuple[WalkStep, Argument] | None:
     """Return who acts in the walk, as the argument that names them first; None where that is
     nobody, more than one, somebody who is one of several rows, or somebody whom the walk has put
     there.
+
+    Args:
+        walk: as found.
+        address_of: the address of the person whom a value names.
     """
     found = acting(walk)
-    if len({(item.parameter.means, item.value) for _step, item in found}) != 1:
+    people = {
+        (address_of(item.parameter.means, item.value) or item.value, item.source is None)
+        for _step, item in found
+        if item.parameter.means is not None
+    }
+    if len(people) != 1:
         return None
     step, item = found[0]
     group = walk.clauses.group

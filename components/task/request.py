@@ -75,7 +75,7 @@ class Request(Wording):
 
     def _opening(self) -> Pieces:
         """Return the sentence that says who is speaking, where something is done in a name."""
-        found = speaker_of(self._walk) if self._speaks else None
+        found = speaker_of(self._walk, lambda *key: self._address_of(key)) if self._speaks else None
         if found is None:
             return []
         step, item = found

@@ -7,6 +7,7 @@ on.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 
 from components.task.graph import Place, ToolGraph
@@ -19,6 +20,8 @@ _LONG = 24
 """Letters from which words get a short form."""
 _FULLER = 18
 """The same in longer requests."""
+_CODES = 2
+"""Mentions after the first in which a thing is called by its code; then it is `that incident`."""
 _PERSON = "that person"
 _ROLE = re.compile(
     r"the (?:new )?((?:[\w-]+ ){0,2}?[\w-]+) (?:of|on|behind|for|that|in|about|pinned|by|with) "
@@ -46,6 +49,11 @@ class ShortForms:
             key: a row, or what a value means and the value.
         """
         return self._short.get(key)
+
+    def forms(self, key: Hashable) -> frozenset[str]:
+        """Return what something may be called from now on; naming it so is not counted."""
+        words = self._short.get(key)
+        return frozenset() if words is None else frozenset({flatten(words)[0]})
 
     def keep(self, key: Hashable, words: Pieces) -> None:
         """Remember what something was called, for the next mention."""
@@ -106,8 +114,21 @@ class FullerShortForms(ShortForms):
         super().__init__(graph, rows)
         self._unclear: set[str] = set()
         self._address_of = address_of
+        self._codes: dict[Hashable, str] = {}
+        """What is called by its code -> what it is called once the code has been said enough."""
+        self._mentions: Counter[Hashable] = Counter()
+
+    def forms(self, key: Hashable) -> frozenset[str]:
+        keys = [item for item in self._short if item == key or self._is_same(item, key)]
+        found = [form for item in keys for form in super(FullerShortForms, self).forms(item)]
+        return frozenset([*found, *(self._codes[item] for item in keys if item in self._codes)])
 
     def get(self, key: Hashable) -> Pieces | None:
+        coded = next((item for item in self._codes if self._is_one(item, key)), None)
+        if coded is not None and self._codes[coded] not in self._unclear:
+            self._mentions[coded] += 1
+            if self._mentions[coded] > _CODES:
+                return [self._codes[coded]]
         found = super().get(key)
         address = "" if found is not None else self._address_of(key)
         for item, words in self._short.items():
@@ -121,8 +142,14 @@ class FullerShortForms(ShortForms):
                 return short
         return found
 
+    def _is_one(self, left: Hashable, right: Hashable) -> bool:
+        return left == right or self._is_same(left, right)
+
     def keep(self, key: Hashable, words: Pieces) -> None:
         service, table = _table_of(key)
+        form = f"that {phrases().table_noun(service, table)}"
+        if any(used == form and not self._is_one(item, key) for item, used in self._codes.items()):
+            self._unclear.add(form)
         self._withdraw(f"that {phrases().table_noun(service, table)}", key)
         if self._is_person(key):
             self.name_person(key)
@@ -150,6 +177,9 @@ class FullerShortForms(ShortForms):
             return self._claimed(key, plain, _PERSON)
         code = _CODE.fullmatch(plain)
         if code is not None and not _JOINTS & set(plain.split()):
+            service, table = _table_of(key)
+            if self._is_clear(key):
+                self._codes[key] = f"that {phrases().table_noun(service, table)}"
             return [code[1]]  # a number of its own names a thing without its noun
         service, table = _table_of(key)
         noun = phrases().table_noun(service, table)
@@ -160,18 +190,20 @@ class FullerShortForms(ShortForms):
         is_picked = plain.startswith("the one with ")
         is_noun = f" {noun} " in plain and (role is None or not role[1].startswith("person"))
         if is_picked or is_noun or named is not None:
-            is_clear = all(
-                (other.service, other.table) != (service, table)
-                or other == key
-                or self._is_same(key, other)
-                for other in self._rows
-            )
+            is_clear = self._is_clear(key)
             return self._claimed(key, plain, f"that {noun}") if is_clear else [plain]
         if role is None or role[1].split()[0] in ("person", "one"):
             return [plain]
         if plain.startswith("the new "):
             return self._claimed(key, plain, f"the new {role[1]}")
         return self._claimed(key, plain, f"that {role[1]}")
+
+    def _is_clear(self, key: Hashable) -> bool:
+        """Return whether no other row of its table is shown."""
+        return all(
+            (other.service, other.table) != _table_of(key) or self._is_one(key, other)
+            for other in self._rows
+        )
 
     def _claimed(self, key: Hashable, plain: str, form: str) -> Pieces:
         if form in self._unclear:

@@ -18,11 +18,18 @@ from components.task.clauses import LEAST_LENGTH
 from components.task.filling import Arguments, Filler, is_grounded
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
-from components.task.known import Known, RowKey, names_of_row, other_names
+from components.task.known import Known, RowKey, other_names
 from components.task.longer import tool_name
 from components.task.provenance import shows
 from components.task.purposes import purposes
 from components.task.reads import ReadCall
+from components.task.sensible import (
+    acts_as_another,
+    gives_anew,
+    is_clumsy,
+    is_far,
+    names_the_absent,
+)
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
 
 _BUDGET = 140
@@ -174,7 +181,7 @@ class WalkSearch:
         for shape in self._writes(node.focus):
             if shape.service != node.again.place.service and self._makes_sense(node, shape):
                 filled = self._filler.drawn(shape, known, must=node.focus)
-                if filled is not None:
+                if filled is not None and self._is_fit(node, shape, filled):
                     is_typed = all(not item.template for item in filled)
                     yield (-1.0 if is_typed else 0.3), (shape, filled, None, Phase.USED)
         if node.focus == (node.again,):
@@ -207,6 +214,29 @@ class WalkSearch:
             and not purposes().is_apart(shape, others)
         )
 
+    def _is_senseless(self, node: Node, step: WalkStep) -> bool:
+        """Return whether nobody would ask for a call after those before, whatever it is for."""
+        initial = self._ground.world.initial
+        return is_far(node.steps, step) or (
+            step.shape.is_write
+            and (
+                gives_anew((*node.steps, step), step)
+                or names_the_absent(self._graph, initial, node.steps, step)
+            )
+        )
+
+    def _is_fit(self, node: Node, shape: ToolShape, filled: Arguments) -> bool:
+        """Return whether a write is filled so that one person acts and every text reads."""
+        return not (
+            self._purpose
+            and (
+                is_clumsy(shape, filled)
+                or acts_as_another(
+                    self._graph, self._ground.world.initial, node.steps, shape, filled
+                )
+            )
+        )
+
     def _filling(
         self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
     ) -> Iterator[tuple[float, _Move]]:
@@ -221,7 +251,7 @@ class WalkSearch:
             is_open = is_open and self._makes_sense(node, shape)
             if is_open and shape.service != last and shape.name not in used:
                 filled = self._filler.drawn(shape, usable, must=node.due)
-                if filled is not None:
+                if filled is not None and self._is_fit(node, shape, filled):
                     yield 0.0, (shape, filled, None, node.phase)
         if not node.due and node.phase in _BESIDE:
             yield from self._side_reads(node, usable, allowed)
@@ -333,26 +363,10 @@ class WalkSearch:
             for item in step.arguments
             if item.source is not None and item.source.place == item.source.means
         }
-        if self._purpose and step.shape.is_write and self._is_about_the_absent(node, step):
+        if self._purpose and self._is_senseless(node, step):
             return True
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
-
-    def _is_about_the_absent(self, node: Node, step: WalkStep) -> bool:
-        """Return whether somebody who is sent away by one write is named by another."""
-        writes = [item for item in (*node.steps, step) if item.shape.is_write]
-        for one in writes:
-            pointer = purposes().sends_away(one.shape)
-            gone = [item for item in one.arguments if item.parameter.pointer == pointer]
-            for item in gone:
-                assert item.parameter.means is not None
-                names = names_of_row(
-                    self._graph, self._ground.world.initial, item.parameter.means, item.value
-                )
-                others = [other for other in writes if other is not one]
-                if any(arg.value in names for other in others for arg in other.arguments):
-                    return True
-        return False
 
     def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:
         """Return whether the value is new and can be had in no other way."""

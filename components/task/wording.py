@@ -118,9 +118,10 @@ class Wording:
             table = Place(key.service, key.table, "")
             means: Place | None = Place(key.service, key.table, entity_of(self._graph, table).key)
             value: Any = key.row_id
-        else:
-            assert isinstance(key, tuple)
+        elif isinstance(key, tuple):
             means, value = key
+        else:
+            return ""
         return "" if means is None else address_of(self._graph, self._world, means, value)
 
     def _of_leading(self, words: Pieces) -> Pieces:
@@ -142,8 +143,7 @@ class Wording:
             keys += [(item.source.means, item.value)]
             if item.source.place == item.source.means:
                 keys += [item.source.row]
-        found = [self._short.get(key) for key in keys]
-        return (names | {flatten(words)[0] for words in found if words is not None}) - {ME}
+        return names.union(*(self._short.forms(key) for key in keys)) - {ME}
 
     def _telling(self, step: WalkStep, sentence: Pieces) -> Pieces:
         """Return the sentence of a write, with what its reactions change that is used later."""
