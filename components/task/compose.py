@@ -31,6 +31,7 @@ from components.task.pairs import Halves, halves_of
 from components.task.reasons import Reason, Rejection
 from components.task.ruled_walks import ruled_walks
 from components.task.steps import Walk
+from components.task.walk import LONGEST
 
 WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""
@@ -40,6 +41,8 @@ _GIVES_UP = 0.5
 """Share of drafts with a user that look for something which the user gives up again."""
 _CANDIDATES = 8
 """Walks of one draft that are put into words, until one reads well."""
+_GOOD_ENOUGH = 2
+"""Marks with which a very long walk is taken at once: there are few of them."""
 _CERTIFIED = 3
 """Those of them that are certified, the best first, until one passes."""
 _WALKS_UNDER_RULES = 12
@@ -200,10 +203,11 @@ def _best(
         if isinstance(task, Rejection):
             last = task
             continue
+        weight = weight_of(marks_of(ground, walk, task.instruction))
         # What was looked for and not found makes a request plainer than it was meant to be.
         missing = len(wanted.kinds - {ClauseKind.DATE} - walk.clauses.kinds)
-        found.append((weight_of(marks_of(ground, walk, task.instruction)) + missing, number, walk))
-        if not found[-1][0]:
+        found.append((weight + missing, number, walk))
+        if (wanted.length >= LONGEST and weight <= _GOOD_ENOUGH) or not found[-1][0]:
             break
     for _rank, number, walk in sorted(found, key=lambda item: item[:2])[:_CERTIFIED]:
         rng = random.Random(f"{made.seed}:words:{number}")

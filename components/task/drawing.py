@@ -18,13 +18,15 @@ from components.task.parts import with_count, with_group
 from components.task.purposes import purposes
 from components.task.steps import Walk
 from components.task.texts import with_fitting_texts
-from components.task.walk import WalkSearch
+from components.task.walk import LONGEST, WalkSearch
 
 _ANCHORS_PER_KIND = 4
 _MAX_EXECUTED = 1300
 """Calls executed for one draft before it is given up."""
 _MAX_OF_PURPOSE = 400
 """Calls executed for one purpose before another is tried."""
+_LENGTHENED = 0.25
+"""Share of the very long walks that are looked for with a list at their end."""
 _LEAST_K = 2
 """Services that a reaction joins."""
 _LEAST = 3
@@ -102,9 +104,11 @@ def purposeful(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | Non
         wanted: what it should be; the purpose is drawn.
         rng: every choice.
     """
-    wanted = replace(wanted, purpose=rng.choice(list(purposes().names)))
+    wanted = replace(wanted, purpose=rng.choice(purposes().names(wanted.k)))
     names = Names()
-    walk = lengthened(ground, wanted, names, rng)
+    # Of very long walks few are found: what most of them cannot have is looked for now and then.
+    is_tried = wanted.length < LONGEST or rng.random() < _LENGTHENED
+    walk = lengthened(ground, wanted, names, rng) if is_tried else None
     if walk is None:
         walk = drawn_walk(ground, wanted.k, wanted.length, rng, wanted.purpose)
     if walk is None:

@@ -147,7 +147,8 @@ def address_of(graph: ToolGraph, state: WorldState, means: Place, value: Any) ->
         return ""
     entity = entity_of(graph, means)
     field = "email" if "email" in entity.fields else entity.key
-    if field == "email" or "address" in field:
+    is_person = field == "email" or "address" in field
+    if is_person and means.field in (field, entity.key):
         for row in rows_of(state, means.service, means.table).values():
             if row[means.field] == value:
                 return str(row[field])

@@ -19,8 +19,8 @@ from components.task.filling import Argument, Arguments, Filler, as_object
 from components.task.graph import Place, ShownRows, ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, entity_of, known_in
-from components.task.longer import longer, tool_name
-from components.task.phrases import phrases, slot_name, words
+from components.task.longer import tool_name
+from components.task.phrases import phrases, words
 from components.task.provenance import at_path
 from components.task.purposes import purposes
 from components.task.steps import Node, Phase, Walk, WalkStep, executed_step, found_out, written_by
@@ -60,7 +60,7 @@ def with_group(
     """
     filler = Filler(ground.world, ground.graph, rng)
     for listing in _drawn(_listings(ground, walk, k), rng):
-        if purpose and not _is_worked_on(walk, listing):
+        if purpose and not _is_named(walk, listing):
             continue
         parts = list(_parts(ground, listing, len(walk.steps)))
         for part, rows in _drawn(parts, rng)[:2]:
@@ -95,7 +95,7 @@ def with_count(
     found = [
         item
         for listing in _listings(ground, walk, k)
-        if not purpose or _is_worked_on(walk, listing)
+        if not purpose or _is_subject(ground, walk, listing)
         for item in _numbers(ground, listing)
     ]
     if not found:
@@ -110,40 +110,40 @@ def with_count(
     )
 
 
-def _is_worked_on(walk: Walk, listing: Listing) -> bool:
-    """Return whether a list is one of something that a write of the walk changes itself, or names
-    to do it something.
-    """
+def _is_named(walk: Walk, listing: Listing) -> bool:
+    """Return whether a list is one of something that a write of the walk names."""
     (named,) = listing.step.arguments
-    means = named.parameter.means
-    return (
-        means is not None
-        and any(
-            change.cause.startswith("effect:")
-            and (change.service, change.table, change.row_id)
-            == (means.service, means.table, named.value)
-            for step in walk.steps
-            for change in step.changes
-        )
-    ) or any(
-        (item.parameter.means, item.value) == (means, named.value) and _is_subject(step, item)
+    return any(
+        (item.parameter.means, item.value) == (named.parameter.means, named.value)
         for step in walk.steps
         for item in step.arguments
         if step.shape.is_write
     )
 
 
-def _is_subject(step: WalkStep, item: Argument) -> bool:
-    """Return whether a write is about the row that an argument names: the only one that it names,
-    but for who acts.
+def _is_subject(ground: Ground, walk: Walk, listing: Listing) -> bool:
+    """Return whether a list is one of something that a write of the walk is about: a thing that it
+    names, or a person to whom something is done in their own record.
     """
-    naming = [
-        other
-        for other in step.arguments
-        if other.parameter.names_row
-        and slot_name(other.parameter.pointer) != longer().actor(step.shape)
-    ]
-    return naming == [item]
+    (named,) = listing.step.arguments
+    means = named.parameter.means
+    if means is None:
+        return False
+    if "email" not in entity_of(ground.graph, means).fields:
+        return _is_named(walk, listing)
+    changed = {
+        change.row_id
+        for step in walk.steps
+        for change in step.changes
+        if change.cause.startswith("effect:")
+        and (change.service, change.table) == (means.service, means.table)
+    }
+    return any(
+        fact.value == named.value and fact.row.row_id in changed
+        for step in walk.steps
+        for fact in step.known
+        if fact.means == means
+    ) or (named.value in changed)
 
 
 def _fits(walk: Walk, shape: ToolShape, purpose: str) -> bool:

@@ -17,6 +17,9 @@ from typing import Any
 from components.task.graph import Place, ToolShape
 from components.task.longer import tool_name
 
+ANY = "any"
+"""Not one purpose: writes that only make sense beside each other."""
+
 
 class Purposes:
     """What the file says."""
@@ -30,15 +33,15 @@ class Purposes:
             frozenset((first, other)) for first, *others in data["apart"] for other in others
         )
 
-    @property
-    def names(self) -> Sequence[str]:
-        """Return the purposes, sorted."""
-        return sorted(self._sets)
+    def names(self, k: int) -> Sequence[str]:
+        """Return the purposes that walks through K services can have, sorted."""
+        narrow: Mapping[str, int] = self._data["narrow"]
+        return [name for name in sorted(self._sets) if k <= narrow.get(name, k)]
 
     def serves(self, shape: ToolShape, purpose: str) -> bool:
         """Return whether a write may be asked for with this purpose."""
         name = tool_name(shape)
-        return name not in self._known or name in self._sets[purpose]
+        return purpose == ANY or name not in self._known or name in self._sets[purpose]
 
     def strangers(self, tools: Collection[str]) -> int:
         """Return how many of the writes no purpose has together with the others."""

@@ -6,19 +6,19 @@ nobody who is sent away is named again, and nothing is found by a chain of other
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from components.environment.state import WorldState
-from components.task.filling import Arguments
+from components.task.filling import Argument, Arguments
 from components.task.graph import ToolGraph, ToolShape
-from components.task.known import Known, RowKey, address_of, names_of_row
+from components.task.known import RowKey, names_of_row
 from components.task.longer import longer
 from components.task.phrases import phrases, slot_name
 from components.task.purposes import purposes
 from components.task.steps import WalkStep
 
 MOST_HOPS = 2
-"""Links that lead from what the request names to anything that it uses."""
+"""Links that lead from what the request names to anything that it uses, at most."""
 
 
 def gives_anew(steps: Sequence[WalkStep], write: WalkStep) -> bool:
@@ -61,60 +61,46 @@ def names_the_absent(
     return False
 
 
-def is_far(steps: Sequence[WalkStep], step: WalkStep) -> bool:
-    """Return whether a call uses something that a chain of others leads to."""
-    hops: dict[str, int] = {}
-    for one in (*steps, step):
-        found = [_hops_of(hops, item.source) for item in one.arguments if item.source is not None]
-        # Whoever is looked up by their own number is as near as the number.
-        is_found_by = not one.shape.is_write and any(
-            fact.place != fact.means
-            and any(
-                item.source is not None
-                and item.source.means == fact.means
-                and item.value == fact.value
-                for item in one.arguments
-            )
-            for fact in one.known
-        )
-        hops[one.name] = max(found, default=0) + is_found_by
-        if one is step and hops[one.name] > MOST_HOPS:
-            return True
-    return False
+def hops_to(hops: Mapping[str, int], arguments: Arguments) -> int:
+    """Return how many links lead from what the request names to what a call uses.
 
-
-def _hops_of(hops: dict[str, int], fact: Known) -> int:
-    return hops.get(fact.step, 0) + (fact.place != fact.means)
-
-
-def acts_as_another(
-    graph: ToolGraph,
-    state: WorldState,
-    steps: Sequence[WalkStep],
-    shape: ToolShape,
-    arguments: Arguments,
-) -> bool:
-    """Return whether a write is made in the name of somebody else than those before, or of somebody
-    who is named by address here and found out there.
+    Args:
+        hops: the same for each earlier step, by name.
+        arguments: of the call.
     """
-    people = {
+    return max(
         (
-            address_of(graph, state, item.parameter.means, item.value) or str(item.value),
-            item.source is None,
-        )
-        for one, given in (*((step.shape, step.arguments) for step in steps), (shape, arguments))
-        for item in given
-        if slot_name(item.parameter.pointer) == longer().actor(one)
-        and item.parameter.means is not None
-    }
-    return len(people) > 1
+            hops[item.source.step] + (item.source.place != item.source.means)
+            for item in arguments
+            if item.source is not None
+        ),
+        default=0,
+    )
+
+
+def hops_of(hops: Mapping[str, int], step: WalkStep) -> int:
+    """Return how many links lead to what a step shows: one more where its rows are those that name
+    what it was asked for.
+    """
+    taken = {(item.source.means, item.value) for item in step.arguments if item.source is not None}
+    is_reverse = not step.shape.is_write and any(
+        fact.place != fact.means and (fact.means, fact.value) in taken for fact in step.known
+    )
+    return hops_to(hops, step.arguments) + is_reverse
+
+
+def actor_of(shape: ToolShape, arguments: Arguments) -> Argument | None:
+    """Return the argument that says in whose name a write is made, or None."""
+    slot = longer().actor(shape)
+    return next((item for item in arguments if slot and item.parameter.pointer == f"/{slot}"), None)
 
 
 def is_clumsy(shape: ToolShape, arguments: Arguments) -> bool:
-    """Return whether a text states a value where there are no words for that."""
+    """Return whether a text states a value where that cannot be said in a few words."""
     return any(
         item.template
-        and phrases().slot(shape, item.parameter.pointer, is_fact=True, is_text=True)
-        == phrases().slot(shape, "", is_fact=True, is_text=True)
+        and not phrases()
+        .slot(shape, item.parameter.pointer, is_fact=True, is_text=True)
+        .startswith("giving")
         for item in arguments
     )

@@ -11,33 +11,42 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
 from components.task.clauses import LEAST_LENGTH
-from components.task.filling import Arguments, Filler, is_grounded
-from components.task.graph import ToolShape, is_internal
+from components.task.filling import Argument, Arguments, Filler, is_grounded
+from components.task.graph import Place, ToolShape, is_internal
 from components.task.ground import Ground
-from components.task.known import Known, RowKey, other_names
+from components.task.known import Known, RowKey, address_of, other_names
 from components.task.longer import tool_name
 from components.task.provenance import shows
 from components.task.purposes import purposes
 from components.task.reads import ReadCall
 from components.task.sensible import (
-    acts_as_another,
+    MOST_HOPS,
+    actor_of,
     gives_anew,
+    hops_of,
+    hops_to,
     is_clumsy,
-    is_far,
     names_the_absent,
 )
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
 
 _BUDGET = 140
 """Calls executed for one walk before it is given up."""
+_BUDGET_OF_PURPOSE = 30
+"""The same where all has to serve one purpose: another anchor helps more than another way."""
+LONGEST = 8
+"""Calls from which a walk may go one link further."""
 _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
 _NEW = 0.7
 """How much a service that was not visited yet is wanted, the more the fewer calls are left."""
+_FITTING = 5
+"""Writes, and reads beside the turn, tried at one place where all has to serve one purpose."""
 _PICKS = 0.35
 """Share of searches that look for rows to be picked of a list, before others."""
 _PICKED = 0.8
@@ -69,6 +78,8 @@ class WalkSearch:
         purpose: what all writes must serve; empty: they need have nothing in common.
         """
         self._purpose = purpose
+        self._hops = MOST_HOPS + (length >= LONGEST)
+        self._addresses: dict[tuple[Place, Any], str] = {}
         self._ground, self._graph = ground, ground.graph
         self._k, self._length, self._rng = k, length, rng
         self.executed = 0
@@ -77,7 +88,8 @@ class WalkSearch:
 
     def find(self, anchor: Anchor) -> Walk | None:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
-        self._anchor, self._left = anchor, _BUDGET
+        self._anchor = anchor
+        self._left = _BUDGET_OF_PURPOSE if self._purpose else _BUDGET
         begin = self._beginnings(anchor)
         if not begin:
             return None
@@ -123,7 +135,7 @@ class WalkSearch:
         missing = self._k - len(node.services)
         has_room = missing > len(due)
         allowed = None if has_room else node.services | due
-        for moves in (self._turning(node, known), self._filling(node, known, allowed)):
+        for moves in (self._turning(node, known), self._filling(node, known, allowed, left)):
             ranked = []
             for number, (rank, move) in enumerate(moves):
                 service = move[0].service
@@ -131,6 +143,8 @@ class WalkSearch:
                 if service == last or (allowed is not None and service not in allowed):
                     continue
                 if (left == missing and not is_new) or (node.steps and not is_grounded(move[1])):
+                    continue
+                if self._purpose and hops_to(node.hops, move[1]) > self._hops:
                     continue
                 wanted = _NEW * missing / left if is_new else 0.0
                 ranked.append((rank - wanted + self._rng.random(), number, move))
@@ -178,8 +192,9 @@ class WalkSearch:
 
     def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
+        others = self._others(node)
         for shape in self._writes(node.focus):
-            if shape.service != node.again.place.service and self._makes_sense(node, shape):
+            if shape.service != node.again.place.service and self._makes_sense(shape, others):
                 filled = self._filler.drawn(shape, known, must=node.focus)
                 if filled is not None and self._is_fit(node, shape, filled):
                     is_typed = all(not item.template for item in filled)
@@ -202,43 +217,54 @@ class WalkSearch:
         tellers = [shape for shape in self._ground.tellers if id(shape) not in found]
         yield from self._rng.sample(tellers, min(_TELLERS, len(tellers)))
 
-    def _makes_sense(self, node: Node, shape: ToolShape) -> bool:
+    def _others(self, node: Node) -> frozenset[str]:
+        """Return the tools of the writes that the walk makes so far, and of its turn."""
+        writes = (tool_name(step.shape) for step in node.steps if step.shape.is_write)
+        return frozenset([*writes, tool_name(self._anchor.trigger)])
+
+    def _makes_sense(self, shape: ToolShape, others: frozenset[str]) -> bool:
         """Return whether a write serves the purpose of the others, and undoes none of them."""
-        if not self._purpose:
-            return True
-        others = {tool_name(step.shape) for step in node.steps if step.shape.is_write}
-        others.add(tool_name(self._anchor.trigger))
-        return (
+        return not self._purpose or (
             purposes().serves(shape, self._purpose)
             and tool_name(shape) not in others
             and not purposes().is_apart(shape, others)
         )
 
     def _is_senseless(self, node: Node, step: WalkStep) -> bool:
-        """Return whether nobody would ask for a call after those before, whatever it is for."""
+        """Return whether nobody would ask for a write after those before, whatever it is for."""
         initial = self._ground.world.initial
-        return is_far(node.steps, step) or (
-            step.shape.is_write
-            and (
-                gives_anew((*node.steps, step), step)
-                or names_the_absent(self._graph, initial, node.steps, step)
-            )
+        return gives_anew((*node.steps, step), step) or names_the_absent(
+            self._graph, initial, node.steps, step
         )
 
     def _is_fit(self, node: Node, shape: ToolShape, filled: Arguments) -> bool:
         """Return whether a write is filled so that one person acts and every text reads."""
-        return not (
-            self._purpose
-            and (
-                is_clumsy(shape, filled)
-                or acts_as_another(
-                    self._graph, self._ground.world.initial, node.steps, shape, filled
-                )
-            )
+        if not self._purpose:
+            return True
+        if is_clumsy(shape, filled) or any(
+            item.template and item.source not in node.focus for item in filled
+        ):
+            return False
+        actor = actor_of(shape, filled)
+        if actor is not None and hops_to(node.hops, (actor,)) > MOST_HOPS:
+            return False
+        earlier = [actor_of(step.shape, step.arguments) for step in node.steps] if actor else []
+        return all(
+            other is None or actor is None or self._person(other) == self._person(actor)
+            for other in earlier
         )
 
+    def _person(self, item: Argument) -> tuple[str, bool]:
+        """Return who is named, and whether the request states it."""
+        means = item.parameter.means
+        assert means is not None
+        key = (means, item.value)
+        if key not in self._addresses:
+            self._addresses[key] = address_of(self._graph, self._ground.world.initial, *key)
+        return self._addresses[key] or str(item.value), item.source is None
+
     def _filling(
-        self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
+        self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None, left: int
     ) -> Iterator[tuple[float, _Move]]:
         """Yield writes that use what is known and that the turn could do without."""
         if not node.steps or node.phase is Phase.START:
@@ -246,15 +272,44 @@ class WalkSearch:
         last = node.steps[-1].shape.service
         used = {step.shape.name for step in node.steps} | {self._anchor.trigger.name}
         usable = [item for item in known if item not in node.focus]
-        for shape in self._writes(node.due or usable):
-            is_open = allowed is None or shape.service in allowed
-            is_open = is_open and self._makes_sense(node, shape)
-            if is_open and shape.service != last and shape.name not in used:
-                filled = self._filler.drawn(shape, usable, must=node.due)
-                if filled is not None and self._is_fit(node, shape, filled):
-                    yield 0.0, (shape, filled, None, node.phase)
+        others = self._others(node)
+        shapes = [
+            shape
+            for shape in self._writes(node.due or usable)
+            if (allowed is None or shape.service in allowed)
+            and shape.service != last
+            and shape.name not in used
+            and self._makes_sense(shape, others)
+        ]
+        num = 0
+        for shape in self._some_first(node, shapes, left):
+            filled = self._filler.drawn(shape, usable, must=node.due)
+            if filled is not None and self._is_fit(node, shape, filled):
+                yield 0.0, (shape, filled, None, node.phase)
+                num += 1
+                if self._purpose and num == _FITTING:
+                    break
         if not node.due and node.phase in _BESIDE:
             yield from self._side_reads(node, usable, allowed)
+
+    def _some_first(self, node: Node, shapes: list[ToolShape], left: int) -> Sequence[ToolShape]:
+        """Return writes in the order in which they are tried: those of services that are wanted
+        tend to come first. Without a purpose all are tried.
+        """
+        if not self._purpose:
+            return shapes
+        missing = self._k - len(node.services)
+        ranks = [
+            self._rng.random()
+            - (_NEW * missing / left if shape.service not in node.services else 0)
+            for shape in shapes
+        ]
+        order = sorted(range(len(shapes)), key=lambda number: ranks[number])
+        return [
+            shapes[number]
+            for number in order
+            if left > missing or shapes[number].service not in node.services
+        ]
 
     def _side_reads(
         self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
@@ -263,8 +318,9 @@ class WalkSearch:
         taken = {
             (item.parameter.means, item.value) for step in node.steps for item in step.arguments
         }
-        for fact in known:
-            if (fact.means, fact.value) in taken:
+        num = 0
+        for fact in self._rng.sample(known, len(known)) if self._purpose else known:
+            if (fact.means, fact.value) in taken or (self._purpose and num >= _FITTING):
                 continue
             for call in self._ground.index.get((fact.means, fact.value), ()):
                 service = call.shape.service
@@ -272,6 +328,7 @@ class WalkSearch:
                 if is_open and len(call.arguments) == 1 and service not in node.services:
                     filled = self._filler.given(call.shape, call.arguments, known)
                     if filled is not None:
+                        num += 1
                         yield 0.6 + self._picked(call), (call.shape, filled, call, node.phase)
 
     def _stepped(
@@ -333,6 +390,7 @@ class WalkSearch:
             again=again,
             focus=focus,
             due=due,
+            hops={**node.hops, step.name: hops_of(node.hops, step)} if self._purpose else {},
         )
 
     def _is_pointless(self, node: Node, step: WalkStep) -> bool:
@@ -363,7 +421,7 @@ class WalkSearch:
             for item in step.arguments
             if item.source is not None and item.source.place == item.source.means
         }
-        if self._purpose and self._is_senseless(node, step):
+        if self._purpose and step.shape.is_write and self._is_senseless(node, step):
             return True
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
