@@ -27,6 +27,8 @@ _MAX_OF_PURPOSE = 400
 """Calls executed for one purpose before another is tried."""
 _LENGTHENED = 0.25
 """Share of the very long walks that are looked for with a list at their end."""
+_LISTS = 3
+"""Walks that a write for every row of a list is looked for in."""
 _LEAST_K = 2
 """Services that a reaction joins."""
 _LEAST = 3
@@ -108,7 +110,10 @@ def purposeful(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | Non
     names = Names()
     # Of very long walks few are found: what most of them cannot have is looked for now and then.
     is_tried = wanted.length < LONGEST or rng.random() < _LENGTHENED
-    walk = lengthened(ground, wanted, names, rng) if is_tried else None
+    tries = _LISTS if is_tried and ClauseKind.EVERY in wanted.kinds else int(is_tried)
+    walk = None
+    for _number in range(tries):
+        walk = walk or lengthened(ground, wanted, names, rng)
     if walk is None:
         walk = drawn_walk(ground, wanted.k, wanted.length, rng, wanted.purpose)
     if walk is None:

@@ -13,6 +13,9 @@ from components.records.task import Pick
 from components.task.graph import Place, ShownRows, ToolGraph, ToolShape
 from components.task.provenance import Path, at_path
 
+_ADDRESS = "email"
+"""Field of whoever can be written to."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class RowKey:
@@ -146,12 +149,10 @@ def address_of(graph: ToolGraph, state: WorldState, means: Place, value: Any) ->
     if means.service not in state.services:
         return ""
     entity = entity_of(graph, means)
-    field = "email" if "email" in entity.fields else entity.key
-    is_person = field == "email" or "address" in field
-    if is_person and means.field in (field, entity.key):
+    if _ADDRESS in entity.fields and means.field in (_ADDRESS, entity.key):
         for row in rows_of(state, means.service, means.table).values():
             if row[means.field] == value:
-                return str(row[field])
+                return str(row[_ADDRESS])
     return ""
 
 

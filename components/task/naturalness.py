@@ -36,6 +36,7 @@ _PAIR = re.compile(rf"(?:{_PLACED}{_JOINT}){{2}}")
 _MOST_PAIRS = 2
 _CODE = re.compile(r"\b[A-Z]{2,4}-\d+\b|[\w.]+@[\w.]+|(?<=channel )[a-z]+-[a-z]+")
 _QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
+_TWICE = re.compile(r"giving [^.]* and giving ")
 _STIFF = re.compile(r"the one with the |the person (?:whom|of|who|named|asked)|the colleague named")
 
 
@@ -88,6 +89,8 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
     )
     if through:
         yield "person by person", 2 * through
+    if "earliest created at" in text or "latest created at" in text or _TWICE.search(text):
+        yield "clumsy", 3
     if "a text that gives" in text:
         yield "text that gives", 3
     stiff = len(_STIFF.findall(text))
@@ -115,6 +118,9 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
         yield "untold change", 2 * len(untold)
     if list(walk.answer.values()) == [walk.first]:
         yield "old value alone", 2
+    facts = [fact for fact in walk.answer.values() if fact not in (walk.first, walk.again)]
+    if any(fact.place.field not in phrases().stock("asked_of_people") for fact in facts):
+        yield "far answer", 2
     concerned = sum(gives_anew(walk.steps, step) for step in walk.steps if step.shape.is_write)
     if concerned:
         yield "somebody who has it anyway", 3 * concerned

@@ -18,7 +18,7 @@ from components.task.clauses import Counted, Group, Part
 from components.task.filling import Argument, Arguments, Filler, as_object
 from components.task.graph import Place, ShownRows, ToolShape
 from components.task.ground import Ground
-from components.task.known import Known, entity_of, known_in
+from components.task.known import Known, address_of, entity_of, known_in
 from components.task.longer import tool_name
 from components.task.phrases import phrases, words
 from components.task.provenance import at_path
@@ -60,15 +60,15 @@ def with_group(
     """
     filler = Filler(ground.world, ground.graph, rng)
     for listing in _drawn(_listings(ground, walk, k), rng):
-        if purpose and not _is_named(walk, listing):
+        if purpose and not _is_near(walk, listing):
             continue
         parts = list(_parts(ground, listing, len(walk.steps)))
         for part, rows in _drawn(parts, rng)[:2]:
             for shape in _drawn(_writes(ground, listing), rng):
-                if purpose and not _fits(walk, shape, purpose):
+                if purpose and not _fits(walk, listing, shape, purpose):
                     continue
                 done = _written(ground, walk, listing, rows, shape, filler)
-                if done is not None:
+                if done is not None and not (purpose and _gives_back(ground, listing, done[0])):
                     steps, state = done
                     group = Group(name=name, part=part, steps=tuple(item.name for item in steps))
                     return replace(
@@ -121,6 +121,22 @@ def _is_named(walk: Walk, listing: Listing) -> bool:
     )
 
 
+def _is_near(walk: Walk, listing: Listing) -> bool:
+    """Return whether a list is one of something that a write names, or one link from that."""
+    (named,) = listing.step.arguments
+    fact = named.source
+    return _is_named(walk, listing) or (
+        fact is not None
+        and any(
+            (fact.row.service, fact.row.table, fact.row.row_id)
+            == (item.parameter.means.service, item.parameter.means.table, item.value)
+            for step in walk.steps
+            for item in step.arguments
+            if step.shape.is_write and item.parameter.means is not None
+        )
+    )
+
+
 def _is_subject(ground: Ground, walk: Walk, listing: Listing) -> bool:
     """Return whether a list is one of something that a write of the walk is about: a thing that it
     names, or a person to whom something is done in their own record.
@@ -146,12 +162,27 @@ def _is_subject(ground: Ground, walk: Walk, listing: Listing) -> bool:
     ) or (named.value in changed)
 
 
-def _fits(walk: Walk, shape: ToolShape, purpose: str) -> bool:
+def _gives_back(ground: Ground, listing: Listing, steps: Sequence[WalkStep]) -> bool:
+    """Return whether rows found by a person are given to that person: her tickets to her."""
+    (named,) = listing.step.arguments
+    assert named.parameter.means is not None
+    graph, state = ground.graph, ground.world.initial
+    address = address_of(graph, state, named.parameter.means, named.value)
+    return address != "" and any(
+        address_of(graph, state, item.parameter.means, item.value) == address
+        for item in steps[0].arguments
+        if item.parameter.means is not None
+    )
+
+
+def _fits(walk: Walk, listing: Listing, shape: ToolShape, purpose: str) -> bool:
     """Return whether a write may be asked for row by row, beside the others of the walk."""
     others = {tool_name(step.shape) for step in walk.steps if step.shape.is_write}
+    (named,) = listing.step.arguments
+    by = named.parameter.place
     return (
         purposes().serves(shape, purpose)
-        and purposes().is_for_each(shape)
+        and purposes().is_for_each(shape, by, is_named=_is_named(walk, listing))
         and tool_name(shape) not in others
         and not purposes().is_apart(shape, others)
     )

@@ -79,9 +79,19 @@ class Purposes:
         """Return the argument that names somebody who is then not there; empty: there is none."""
         return str(self._data["sends_away"].get(tool_name(shape), ""))
 
-    def is_for_each(self, shape: ToolShape) -> bool:
-        """Return whether a write may be asked for row by row."""
-        return tool_name(shape) not in self._data["not_for_each"]
+    def is_for_each(self, shape: ToolShape, by: Place | None, *, is_named: bool) -> bool:
+        """Return whether a write may be asked for row by row.
+
+        Args:
+            shape: the write.
+            by: the field by which the rows are found.
+            is_named: whether another write names that by which they are found.
+        """
+        name = tool_name(shape)
+        if name not in self._known:
+            return is_named
+        is_free = is_named or name not in self._data["for_each_of_named"]
+        return is_free and str(by) in self._data["for_each"].get(name, ())
 
 
 @cache

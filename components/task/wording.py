@@ -115,6 +115,8 @@ class Wording:
     def _address_of(self, key: Hashable) -> str:
         """Return the address of the person whom a row or a value names; empty: it names nobody."""
         if isinstance(key, RowKey):
+            if phrases().table_noun(key.service, key.table) not in phrases().stock("people"):
+                return ""  # what belongs to somebody is not that somebody: a mailbox
             table = Place(key.service, key.table, "")
             means: Place | None = Place(key.service, key.table, entity_of(self._graph, table).key)
             value: Any = key.row_id
