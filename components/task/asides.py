@@ -149,13 +149,23 @@ def _with_reason(
             if other is None or not _is_about(other, fact):
                 continue
             found.append(_conditional(names, fact, test, holds=False, otherwise=other))
-            found += [
-                _conditional(names, fact, test, holds=True, step=step.name, otherwise=other)
-                for test, step in hosts[:1]
-            ]
             break
         for test, step in hosts[:1]:
             found.append(_conditional(names, fact, test, holds=True, step=step.name))
+            for shape, named in near:
+                is_near = named.row == fact.row or (
+                    (named.means.service, named.means.table, named.value)
+                    == (fact.row.service, fact.row.table, fact.row.row_id)
+                )
+                if not is_near or not purposes().is_otherwise(step.shape, shape):
+                    continue
+                other = search.forbidden(shape, named, names)
+                if other is not None and not _gives_it(other, fact):
+                    both = _conditional(
+                        names, fact, test, holds=True, step=step.name, otherwise=other
+                    )
+                    found += [both, both]
+                    break
     if not found:
         return None
     condition = rng.choice(found)
@@ -333,7 +343,12 @@ def _is_about(other: Forbidden, fact: Known) -> bool:
     """Return whether a call is about the row that a value decides by, and does not give it that
     value: nobody says `if it is closed, close it`.
     """
-    return other.fact.row == fact.row and not any(
+    return other.fact.row == fact.row and not _gives_it(other, fact)
+
+
+def _gives_it(other: Forbidden, fact: Known) -> bool:
+    """Return whether a call sets the field that a value is of."""
+    return any(
         effect.table == fact.place.table and fact.place.field in effect.fields
         for effect in other.shape.blueprint.effects.values()
     )

@@ -39,10 +39,12 @@ _LEAST_K = 2
 """Services that a reaction joins."""
 _GIVES_UP = 0.5
 """Share of drafts with a user that look for something which the user gives up again."""
-_CANDIDATES = 8
+_CANDIDATES = 6
 """Walks of one draft that are put into words, until one reads well."""
 _GOOD_ENOUGH = 2
 """Marks with which a very long walk is taken at once: there are few of them."""
+_PATIENCE = 2
+"""Walks after which one that reads well is taken even if it says less than was looked for."""
 _CERTIFIED = 3
 """Those of them that are certified, the best first, until one passes."""
 _WALKS_UNDER_RULES = 12
@@ -207,7 +209,8 @@ def _best(
         # What was looked for and not found makes a request plainer than it was meant to be.
         missing = len(wanted.kinds - {ClauseKind.DATE} - walk.clauses.kinds)
         found.append((weight + missing, number, walk))
-        if (wanted.length >= LONGEST and weight <= _GOOD_ENOUGH) or not found[-1][0]:
+        is_good = weight <= (_GOOD_ENOUGH if wanted.length >= LONGEST else 0)
+        if is_good and (not missing or number >= _PATIENCE or wanted.length >= LONGEST):
             break
     for _rank, number, walk in sorted(found, key=lambda item: item[:2])[:_CERTIFIED]:
         rng = random.Random(f"{made.seed}:words:{number}")

@@ -27,8 +27,10 @@ _MAX_OF_PURPOSE = 400
 """Calls executed for one purpose before another is tried."""
 _LENGTHENED = 0.25
 """Share of the very long walks that are looked for with a list at their end."""
+_DATED = 0.5
+"""Share of the drafts with a date that look for a purpose that is about dates."""
 _LISTS = 3
-"""Walks that a write for every row of a list is looked for in."""
+"""Walks at whose end a list is looked for."""
 _LEAST_K = 2
 """Services that a reaction joins."""
 _LEAST = 3
@@ -60,7 +62,7 @@ def drawn_walk(
     """
     by_kind: dict[tuple[str, str], list[Anchor]] = {}
     for anchor in ground.anchors:
-        if purpose and not purposes().serves(anchor.trigger, purpose):
+        if purpose and not purposes().turns(anchor.trigger, purpose):
             continue
         by_kind.setdefault((anchor.reaction, anchor.field), []).append(anchor)
     search = WalkSearch(ground, k, length, rng, purpose)
@@ -106,11 +108,14 @@ def purposeful(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | Non
         wanted: what it should be; the purpose is drawn.
         rng: every choice.
     """
-    wanted = replace(wanted, purpose=rng.choice(purposes().names(wanted.k)))
+    is_dated = rng.random() < _DATED
+    kinds = [kind.value for kind in wanted.kinds if kind is not ClauseKind.DATE or is_dated]
+    wanted = replace(wanted, purpose=rng.choice(purposes().names(wanted.k, kinds)))
     names = Names()
     # Of very long walks few are found: what most of them cannot have is looked for now and then.
     is_tried = wanted.length < LONGEST or rng.random() < _LENGTHENED
-    tries = _LISTS if is_tried and ClauseKind.EVERY in wanted.kinds else int(is_tried)
+    has_list = bool(wanted.kinds & {ClauseKind.EVERY, ClauseKind.COUNT})
+    tries = _LISTS if is_tried and has_list else 0
     walk = None
     for _number in range(tries):
         walk = walk or lengthened(ground, wanted, names, rng)

@@ -37,7 +37,7 @@ _MOST_PAIRS = 2
 _CODE = re.compile(r"\b[A-Z]{2,4}-\d+\b|[\w.]+@[\w.]+|(?<=channel )[a-z]+-[a-z]+")
 _QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
 _TWICE = re.compile(r"giving [^.]* and giving ")
-_STIFF = re.compile(r"the one with the |the person (?:whom|of|who|named|asked)|the colleague named")
+_STIFF = re.compile(r"the person (?:whom|of|who|named|asked)|the colleague named")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
         yield f"{left} and {right}", 4
     speaker = speaker_of(walk, partial(address_of, ground.graph, ground.world.initial))
     if acting(walk) and speaker is None:
-        yield "somebody's name", 3
+        yield "somebody's name", 5
     told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
     untold = {
         name_of(fact)
@@ -120,7 +120,7 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
         yield "old value alone", 2
     facts = [fact for fact in walk.answer.values() if fact not in (walk.first, walk.again)]
     if any(fact.place.field not in phrases().stock("asked_of_people") for fact in facts):
-        yield "far answer", 2
+        yield "far answer", 3
     concerned = sum(gives_anew(walk.steps, step) for step in walk.steps if step.shape.is_write)
     if concerned:
         yield "somebody who has it anyway", 3 * concerned

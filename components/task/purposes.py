@@ -33,10 +33,32 @@ class Purposes:
             frozenset((first, other)) for first, *others in data["apart"] for other in others
         )
 
-    def names(self, k: int) -> Sequence[str]:
-        """Return the purposes that walks through K services can have, sorted."""
+    def names(self, k: int, kinds: Iterable[str] = ()) -> Sequence[str]:
+        """Return the purposes that walks through K services can have, sorted, each as often as it
+        is to be drawn.
+
+        Args:
+            k: K.
+            kinds: what requests should say beyond their steps; purposes of which it can be said are
+                taken where there are any.
+        """
         narrow: Mapping[str, int] = self._data["narrow"]
-        return [name for name in sorted(self._sets) if k <= narrow.get(name, k)]
+        weights: Mapping[str, int] = self._data["weights"]
+        found = [
+            name
+            for name in sorted(self._sets)
+            if k <= narrow.get(name, k)
+            for _number in range(weights.get(name, 1))
+        ]
+        for kind in sorted(kinds):
+            likely = self._data["likely"].get(kind, ())
+            found = [name for name in found if name in likely] or found
+        return found
+
+    def turns(self, shape: ToolShape, purpose: str) -> bool:
+        """Return whether a write may be what a walk of this purpose turns on."""
+        known: Sequence[str] | None = self._data["turns"].get(purpose)
+        return self.serves(shape, purpose) and (known is None or tool_name(shape) in known)
 
     def serves(self, shape: ToolShape, purpose: str) -> bool:
         """Return whether a write may be asked for with this purpose."""
@@ -69,6 +91,10 @@ class Purposes:
         name = tool_name(shape)
         told: Mapping[Any, Sequence[str]] = self._data["conditions"].get(str(place), {})
         return name not in self._known or name in told.get(value, ())
+
+    def is_otherwise(self, done: ToolShape, shape: ToolShape) -> bool:
+        """Return whether a write may be asked for where the condition of another does not hold."""
+        return tool_name(shape) in self._data["otherwise"].get(tool_name(done), ())
 
     def may_forbid(self, done: ToolShape, shape: ToolShape) -> bool:
         """Return whether, beside a write to a row, another may be forbidden."""

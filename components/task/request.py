@@ -194,7 +194,8 @@ class Request(Wording):
 
     def _each(self, part: Part, num: int, *, may_be_all: bool) -> Pieces:
         if part.by:
-            template = self._choice(f"each_time_{'most' if part.most else 'least'}")
+            kind = f"each_time_{'most' if part.most else 'least'}"
+            template = self._choice(f"{kind}_long" if self._is_long else kind)
             noun = phrases().noun(self._place(part, part.by))
             template = template.replace("{num}", phrases().stock("numbers")[num])
             template = template.replace("{noun}", noun)

@@ -142,6 +142,12 @@ class FullerShortForms(ShortForms):
                 return short
         return found
 
+    def call(self, key: Hashable, whole: str, form: str) -> None:
+        for item in list(self._short):
+            if self._is_one(item, key):
+                super().call(item, whole, form)
+        super().call(key, whole, form)
+
     def _is_one(self, left: Hashable, right: Hashable) -> bool:
         return left == right or self._is_same(left, right)
 

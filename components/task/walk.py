@@ -49,6 +49,8 @@ _FITTING = 5
 """Writes, and reads beside the turn, tried at one place where all has to serve one purpose."""
 _PICKS = 0.35
 """Share of searches that look for rows to be picked of a list, before others."""
+_PICKS_OF_PURPOSE = 0.6
+"""The same where all has to serve one purpose."""
 _PICKED = 0.8
 """How much they are wanted then, and unwanted by the other searches."""
 _TELLERS = 8
@@ -84,7 +86,7 @@ class WalkSearch:
         self._k, self._length, self._rng = k, length, rng
         self.executed = 0
         self._filler = Filler(ground.world, ground.graph, rng)
-        self._picks = rng.random() < _PICKS
+        self._picks = rng.random() < (_PICKS_OF_PURPOSE if purpose else _PICKS)
 
     def find(self, anchor: Anchor) -> Walk | None:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""

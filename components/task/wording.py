@@ -354,6 +354,9 @@ class Wording:
         kind = "time" if isinstance(by.value, str) else "number"
         template = self._choice(f"{'most' if pick.most else 'least'}_{kind}")
         before = template.replace("{noun}", phrases().noun(by.place))
+        if self._is_long:
+            # `the event organized by Rosa Quintero with the latest start time`
+            return [*words, before.removeprefix("the one").removesuffix(" among")]
         return [f"{before} ", *several]
 
     def _several(self, row: RowKey, words: Pieces) -> Pieces:
