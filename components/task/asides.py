@@ -19,7 +19,7 @@ from components.task.filling import Arguments, Filler, as_object
 from components.task.graph import ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, entity_of
-from components.task.longer import tool_name
+from components.task.longer import longer, tool_name
 from components.task.moments import (
     TIMES,
     date_words,
@@ -122,14 +122,17 @@ def _with_reason(
     Mostly a write of the walk, under a condition that holds; now and then a write that is not made,
     since its condition does not hold. What is done otherwise has its own reason, or is left out.
     """
-    search = _Search(ground, walk, rng)
+    search, other_search = _Search(ground, walk, rng), _Search(ground, walk, rng)
     others = {tool_name(step.shape) for step in walk.steps if step.shape.is_write}
     deciding = list(_deciding(ground, walk))
     rng.shuffle(deciding)
     near = [
         (shape, fact)
         for shape, fact in search.near()
-        if purposes().serves(shape, purpose) and not purposes().is_apart(shape, others)
+        if purposes().serves(shape, purpose)
+        and not purposes().is_apart(shape, others)
+        # In whose name something would be done has no words where it is not done.
+        and not longer().actor(shape)
     ]
     found: list[Conditional] = []
     for fact in deciding[:_TRIES]:
@@ -159,16 +162,16 @@ def _with_reason(
                 )
                 if not is_near or not purposes().is_otherwise(step.shape, shape):
                     continue
-                other = search.forbidden(shape, named, names)
+                other = other_search.forbidden(shape, named, names)
                 if other is not None and not _gives_it(other, fact):
                     both = _conditional(
                         names, fact, test, holds=True, step=step.name, otherwise=other
                     )
-                    found += [both, both]
+                    found.append(both)
                     break
     if not found:
         return None
-    condition = rng.choice(found)
+    condition = rng.choice([item for item in found if item.step and item.otherwise] or found)
     clauses = replace(walk.clauses, conditions=(*walk.clauses.conditions, condition))
     return replace(walk, clauses=clauses)
 

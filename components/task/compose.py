@@ -43,6 +43,8 @@ _CANDIDATES = 6
 """Walks of one draft that are put into words, until one reads well."""
 _GOOD_ENOUGH = 2
 """Marks with which a very long walk is taken at once: there are few of them."""
+_MISSED = {ClauseKind.EVERY: 2, ClauseKind.COUNT: 2}
+"""How much it counts that what was looked for is not there, 1 but for what is hard to find."""
 _PATIENCE = 2
 """Walks after which one that reads well is taken even if it says less than was looked for."""
 _CERTIFIED = 3
@@ -207,7 +209,9 @@ def _best(
             continue
         weight = weight_of(marks_of(ground, walk, task.instruction))
         # What was looked for and not found makes a request plainer than it was meant to be.
-        missing = len(wanted.kinds - {ClauseKind.DATE} - walk.clauses.kinds)
+        missing = sum(
+            _MISSED.get(kind, 1) for kind in wanted.kinds - {ClauseKind.DATE} - walk.clauses.kinds
+        )
         found.append((weight + missing, number, walk))
         is_good = weight <= (_GOOD_ENOUGH if wanted.length >= LONGEST else 0)
         if is_good and (not missing or number >= _PATIENCE or wanted.length >= LONGEST):

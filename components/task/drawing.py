@@ -29,7 +29,7 @@ _LENGTHENED = 0.25
 """Share of the very long walks that are looked for with a list at their end."""
 _DATED = 0.5
 """Share of the drafts with a date that look for a purpose that is about dates."""
-_LISTS = 3
+_LISTS = 7
 """Walks at whose end a list is looked for."""
 _LEAST_K = 2
 """Services that a reaction joins."""
@@ -108,14 +108,16 @@ def purposeful(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | Non
         wanted: what it should be; the purpose is drawn.
         rng: every choice.
     """
+    lists = sorted(wanted.kinds & {ClauseKind.EVERY, ClauseKind.COUNT})
+    if len(lists) > 1:  # there is hardly a walk with room for both
+        wanted = replace(wanted, kinds=wanted.kinds - {rng.choice(lists)})
     is_dated = rng.random() < _DATED
     kinds = [kind.value for kind in wanted.kinds if kind is not ClauseKind.DATE or is_dated]
     wanted = replace(wanted, purpose=rng.choice(purposes().names(wanted.k, kinds)))
     names = Names()
     # Of very long walks few are found: what most of them cannot have is looked for now and then.
     is_tried = wanted.length < LONGEST or rng.random() < _LENGTHENED
-    has_list = bool(wanted.kinds & {ClauseKind.EVERY, ClauseKind.COUNT})
-    tries = _LISTS if is_tried and has_list else 0
+    tries = _LISTS if is_tried and lists else 0
     walk = None
     for _number in range(tries):
         walk = walk or lengthened(ground, wanted, names, rng)

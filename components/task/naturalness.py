@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from components.task.ground import Ground
-from components.task.known import address_of
+from components.task.known import Known, address_of
 from components.task.longer import tool_name
 from components.task.news import acting, cause_of, name_of, news_of, speaker_of, used_facts
 from components.task.phrases import phrases
@@ -36,6 +36,7 @@ _PAIR = re.compile(rf"(?:{_PLACED}{_JOINT}){{2}}")
 _MOST_PAIRS = 2
 _CODE = re.compile(r"\b[A-Z]{2,4}-\d+\b|[\w.]+@[\w.]+|(?<=channel )[a-z]+-[a-z]+")
 _QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
+_NEW_SPEAKER = re.compile(r"I am [^.]*\bnew ")
 _TWICE = re.compile(r"giving [^.]* and giving ")
 _STIFF = re.compile(r"the person (?:whom|of|who|named|asked)|the colleague named")
 
@@ -91,6 +92,8 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
         yield "person by person", 2 * through
     if "earliest created at" in text or "latest created at" in text or _TWICE.search(text):
         yield "clumsy", 3
+    if _NEW_SPEAKER.match(text):
+        yield "speaker whom the request puts there", 5
     if "a text that gives" in text:
         yield "text that gives", 3
     stiff = len(_STIFF.findall(text))
@@ -119,8 +122,14 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     if list(walk.answer.values()) == [walk.first]:
         yield "old value alone", 2
     facts = [fact for fact in walk.answer.values() if fact not in (walk.first, walk.again)]
-    if any(fact.place.field not in phrases().stock("asked_of_people") for fact in facts):
+    if not all(map(_is_of_somebody, facts)):
         yield "far answer", 3
     concerned = sum(gives_anew(walk.steps, step) for step in walk.steps if step.shape.is_write)
     if concerned:
         yield "somebody who has it anyway", 3 * concerned
+
+
+def _is_of_somebody(fact: Known) -> bool:
+    """Return whether a value is what people ask of somebody: a name, an address."""
+    is_person = phrases().table_noun(fact.row.service, fact.row.table) in phrases().stock("people")
+    return is_person and fact.place.field in phrases().stock("asked_of_people")

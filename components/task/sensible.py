@@ -95,6 +95,20 @@ def actor_of(shape: ToolShape, arguments: Arguments) -> Argument | None:
     return next((item for item in arguments if slot and item.parameter.pointer == f"/{slot}"), None)
 
 
+def is_put_there(steps: Sequence[WalkStep], item: Argument) -> bool:
+    """Return whether a reaction of the walk has put somebody where an argument finds them."""
+    fact = item.source
+    return fact is not None and any(
+        change.cause.startswith("reaction:")
+        and change.before is not None
+        and (change.service, change.table, change.row_id)
+        == (fact.row.service, fact.row.table, fact.row.row_id)
+        and change.before.get(fact.place.field) != fact.value
+        for step in steps
+        for change in step.changes
+    )
+
+
 def is_clumsy(shape: ToolShape, arguments: Arguments) -> bool:
     """Return whether a text states a value where that cannot be said in a few words."""
     return any(

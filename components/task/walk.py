@@ -31,6 +31,7 @@ from components.task.sensible import (
     hops_of,
     hops_to,
     is_clumsy,
+    is_put_there,
     names_the_absent,
 )
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
@@ -248,7 +249,9 @@ class WalkSearch:
         ):
             return False
         actor = actor_of(shape, filled)
-        if actor is not None and hops_to(node.hops, (actor,)) > MOST_HOPS:
+        if actor is not None and (
+            hops_to(node.hops, (actor,)) > MOST_HOPS or is_put_there(node.steps, actor)
+        ):
             return False
         earlier = [actor_of(step.shape, step.arguments) for step in node.steps] if actor else []
         return all(

@@ -67,7 +67,7 @@ def test_composed_tasks_pick_rows_and_fail_whoever_picks_the_next_best() -> None
     system = system_of(builtin_services())
     drawn = [
         compose_task(system, Settings(k=3, walk_length=6, distractors=1), seed)
-        for seed in range(90)
+        for seed in range(60)
     ]
     tasks = [item for item in drawn if isinstance(item, ComposedTask)]
     picking = [
