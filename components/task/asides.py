@@ -30,6 +30,7 @@ from components.task.moments import (
 )
 from components.task.phrases import phrases
 from components.task.purposes import purposes
+from components.task.sensible import gives_anew
 from components.task.steps import Walk, WalkStep, found_out
 
 _TRIES = 14
@@ -122,7 +123,8 @@ def _with_reason(
     Mostly a write of the walk, under a condition that holds; now and then a write that is not made,
     since its condition does not hold. What is done otherwise has its own reason, or is left out.
     """
-    search, other_search = _Search(ground, walk, rng), _Search(ground, walk, rng)
+    search = _Search(ground, walk, rng, is_sensible=True)
+    other_search = _Search(ground, walk, rng, is_sensible=True)
     others = {tool_name(step.shape) for step in walk.steps if step.shape.is_write}
     deciding = list(_deciding(ground, walk))
     rng.shuffle(deciding)
@@ -376,7 +378,10 @@ def _can_depend(walk: Walk, step: WalkStep, fact: Known) -> bool:
 
 
 class _Search:
-    def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
+    def __init__(
+        self, ground: Ground, walk: Walk, rng: random.Random, *, is_sensible: bool = False
+    ) -> None:
+        self._is_sensible = is_sensible
         self._ground, self._walk, self._rng = ground, walk, rng
         self._filler = Filler(ground.world, ground.graph, rng)
         self._touched = _touched(walk)
@@ -423,6 +428,11 @@ class _Search:
             return None
         outcome, _known = self._ground.executed(self._walk.state, shape, as_object(drawn), "")
         if not outcome.envelope["ok"] or not self._is_new(outcome.changes):
+            return None
+        made = WalkStep(
+            name="", shape=shape, arguments=drawn, data=None, changes=outcome.changes, known=()
+        )
+        if self._is_sensible and gives_anew(self._walk.steps, made):
             return None
         return Forbidden(name=names.next(), shape=shape, arguments=drawn, fact=fact)
 

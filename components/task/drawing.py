@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from components.task.anchors import Anchor
 from components.task.asides import with_condition, with_date, with_restraint
 from components.task.clauses import ClauseKind, Names
+from components.task.graph import Place
 from components.task.ground import Ground
 from components.task.parts import with_count, with_group
 from components.task.purposes import purposes
@@ -62,7 +63,8 @@ def drawn_walk(
     """
     by_kind: dict[tuple[str, str], list[Anchor]] = {}
     for anchor in ground.anchors:
-        if purpose and not purposes().turns(anchor.trigger, purpose):
+        changed = Place(anchor.row.service, anchor.row.table, anchor.field)
+        if purpose and not purposes().turns(anchor.trigger, changed, purpose):
             continue
         by_kind.setdefault((anchor.reaction, anchor.field), []).append(anchor)
     search = WalkSearch(ground, k, length, rng, purpose)

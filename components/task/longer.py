@@ -7,6 +7,7 @@ module's own data stand in, or none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -16,6 +17,7 @@ from components.task.graph import Place, ToolShape
 from components.task.phrases import fitting_texts, phrases, slot_name
 
 _SECTIONS = ("sentences", "actors", "not", "values", "links", "tests", "reactions")
+_TAIL = re.compile(r"\ba new [\w-]+(?: [\w-]+)?$")
 _ANY = "*"
 _GIVEN = "+"
 """Before an argument's name: texts for a call that has it."""
@@ -76,10 +78,10 @@ class Longer:
         noun = phrases().noun(place)
         return known or [text.replace("{noun}", noun) for text in phrases().stock("said")]
 
-    def says_plainly(self, place: Place) -> bool:
-        """Return whether a change of a field can be told as `a new ...`."""
-        noun = phrases().noun(place)
-        return any(text.endswith(f"a new {noun}") for text in self.said(place))
+    def tail(self, said: str) -> str:
+        """Return the end of such words that names the change, as in `a new owner`; or nothing."""
+        found = _TAIL.search(said)
+        return "" if found is None else found[0]
 
     def called(self, place: Place) -> str:
         """Return what the row is called that a reaction has put into a link; empty: as usual."""

@@ -36,6 +36,7 @@ _PAIR = re.compile(rf"(?:{_PLACED}{_JOINT}){{2}}")
 _MOST_PAIRS = 2
 _CODE = re.compile(r"\b[A-Z]{2,4}-\d+\b|[\w.]+@[\w.]+|(?<=channel )[a-z]+-[a-z]+")
 _QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
+_ODD = re.compile(r"trips? with .* as approver|\b(?:sender|receiver) of|tickets? in the queue of")
 _NEW_SPEAKER = re.compile(r"I am [^.]*\bnew ")
 _TWICE = re.compile(r"giving [^.]* and giving ")
 _STIFF = re.compile(r"the person (?:whom|of|who|named|asked)|the colleague named")
@@ -92,13 +93,15 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
         yield "person by person", 2 * through
     if "earliest created at" in text or "latest created at" in text or _TWICE.search(text):
         yield "clumsy", 3
+    if _ODD.search(text):
+        yield "odd row", 3
     if _NEW_SPEAKER.match(text):
         yield "speaker whom the request puts there", 5
     if "a text that gives" in text:
         yield "text that gives", 3
     stiff = len(_STIFF.findall(text))
     if stiff:
-        yield "stiff name", stiff
+        yield "stiff name", 2 * stiff
 
 
 def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:

@@ -55,10 +55,17 @@ class Purposes:
             found = [name for name in found if name in likely] or found
         return found
 
-    def turns(self, shape: ToolShape, purpose: str) -> bool:
-        """Return whether a write may be what a walk of this purpose turns on."""
+    def turns(self, shape: ToolShape, changed: Place, purpose: str) -> bool:
+        """Return whether a walk of this purpose may turn on a write.
+
+        Args:
+            shape: the write.
+            changed: the field that its reaction changes.
+            purpose: of the walk.
+        """
         known: Sequence[str] | None = self._data["turns"].get(purpose)
-        return self.serves(shape, purpose) and (known is None or tool_name(shape) in known)
+        is_fit = self.serves(shape, purpose) and (known is None or tool_name(shape) in known)
+        return is_fit and str(changed) not in self._data["hidden"]
 
     def serves(self, shape: ToolShape, purpose: str) -> bool:
         """Return whether a write may be asked for with this purpose."""

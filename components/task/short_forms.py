@@ -28,7 +28,7 @@ _ROLE = re.compile(
 )
 _CODE = re.compile(r"(?:the )?(?:[a-z-]+ ){1,3}([A-Z]{2,5}-\d+)")
 _JOINTS = frozenset(
-    {"behind", "of", "on", "to", "for", "that", "in", "about", "by", "with", "from"}
+    {"behind", "of", "on", "to", "for", "that", "in", "about", "by", "with", "from", "who"}
 )
 _NAMED = re.compile(r'the ([a-z-]+) ["A-Z]')
 

@@ -166,15 +166,12 @@ class Wording:
             template = f", and{template[1:]}" if told else template
             told += fill(template, {"row": self._subject(fact)})
             self._told.add(key)
-            for other in news:
+            for other in news if longer().tail(template) else ():
                 # `a new follow-up time and a new callback code`
-                noun = f"a new {phrases().noun(other.place)}"
-                is_like = other.row == fact.row and template.endswith(
-                    f"a new {phrases().noun(fact.place)}"
-                )
+                tail = next(filter(None, map(longer().tail, longer().said(other.place))), "")
                 is_told = (other.row, other.place.field) in self._told
-                if is_like and not is_told and longer().says_plainly(other.place):
-                    told.append(f" and {noun}")
+                if other.row == fact.row and tail and not is_told:
+                    told.append(f" and {tail}")
                     self._told.add((other.row, other.place.field))
         self._tells = True
         return [*sentence[:-1], last[:-1], *told, "."]

@@ -39,8 +39,7 @@ C = TypeVar("C", Restraint, Condition, Every)
 def drawn() -> tuple[ComposedTask, ...]:
     system = system_of(builtin_services())
     found = (
-        compose_task(system, Settings(k=3, walk_length=6, distractors=1), seed)
-        for seed in SEEDS
+        compose_task(system, Settings(k=3, walk_length=6, distractors=1), seed) for seed in SEEDS
     )
     return tuple(item for item in found if isinstance(item, ComposedTask))
 
