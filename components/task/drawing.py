@@ -15,6 +15,7 @@ from components.task.asides import with_condition, with_date, with_restraint
 from components.task.clauses import ClauseKind, Names
 from components.task.graph import Place
 from components.task.ground import Ground
+from components.task.longer import tool_name
 from components.task.parts import with_count, with_group
 from components.task.purposes import purposes
 from components.task.steps import Walk
@@ -30,7 +31,7 @@ _LENGTHENED = 0.25
 """Share of the very long walks that are looked for with a list at their end."""
 _DATED = 0.5
 """Share of the drafts with a date that look for a purpose that is about dates."""
-_LISTS = 7
+_LISTS = 4
 """Walks at whose end a list is looked for."""
 _LEAST_K = 2
 """Services that a reaction joins."""
@@ -63,8 +64,7 @@ def drawn_walk(
     """
     by_kind: dict[tuple[str, str], list[Anchor]] = {}
     for anchor in ground.anchors:
-        changed = Place(anchor.row.service, anchor.row.table, anchor.field)
-        if purpose and not purposes().turns(anchor.trigger, changed, purpose):
+        if purpose and not purposes().turns(anchor.trigger, _changed(anchor), purpose):
             continue
         by_kind.setdefault((anchor.reaction, anchor.field), []).append(anchor)
     search = WalkSearch(ground, k, length, rng, purpose)
@@ -80,6 +80,11 @@ def drawn_walk(
             if search.executed > (_MAX_OF_PURPOSE if purpose else _MAX_EXECUTED):
                 return None
     return None
+
+
+def _changed(anchor: Anchor) -> Place:
+    """Return the field that the reaction of an anchor changes."""
+    return Place(anchor.row.service, anchor.row.table, anchor.field)
 
 
 def lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random) -> Walk | None:
@@ -115,11 +120,20 @@ def purposeful(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | Non
         wanted = replace(wanted, kinds=wanted.kinds - {rng.choice(lists)})
     is_dated = rng.random() < _DATED
     kinds = [kind.value for kind in wanted.kinds if kind is not ClauseKind.DATE or is_dated]
-    wanted = replace(wanted, purpose=rng.choice(purposes().names(wanted.k, kinds)))
+    turning = {(tool_name(item.trigger), _changed(item)): item.trigger for item in ground.anchors}
+    possible = [
+        name
+        for name in purposes().names(wanted.k, kinds)
+        if any(purposes().turns(turning[key], key[1], name) for key in turning)
+    ]
+    if not possible:
+        return None
+    wanted = replace(wanted, purpose=rng.choice(possible))
     names = Names()
     # Of very long walks few are found: what most of them cannot have is looked for now and then.
-    is_tried = wanted.length < LONGEST or rng.random() < _LENGTHENED
-    tries = _LISTS if is_tried and lists else 0
+    is_long = wanted.length >= LONGEST
+    is_tried = not is_long or rng.random() < _LENGTHENED
+    tries = (1 if is_long else _LISTS) if is_tried and lists else 0
     walk = None
     for _number in range(tries):
         walk = walk or lengthened(ground, wanted, names, rng)

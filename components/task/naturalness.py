@@ -20,7 +20,7 @@ from components.task.longer import tool_name
 from components.task.news import acting, cause_of, name_of, news_of, speaker_of, used_facts
 from components.task.phrases import phrases
 from components.task.purposes import purposes
-from components.task.sensible import gives_anew
+from components.task.sensible import gives_anew, is_clumsy
 from components.task.steps import Walk
 
 LIMIT = 3
@@ -36,7 +36,10 @@ _PAIR = re.compile(rf"(?:{_PLACED}{_JOINT}){{2}}")
 _MOST_PAIRS = 2
 _CODE = re.compile(r"\b[A-Z]{2,4}-\d+\b|[\w.]+@[\w.]+|(?<=channel )[a-z]+-[a-z]+")
 _QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
-_ODD = re.compile(r"trips? with .* as approver|\b(?:sender|receiver) of|tickets? in the queue of")
+_ODD = re.compile(
+    r"trips? with .* as approver|\b(?:sender|receiver) of|tickets? in the queue of"
+    r"|author of the (?:comment|post)"
+)
 _NEW_SPEAKER = re.compile(r"I am [^.]*\bnew ")
 _TWICE = re.compile(r"giving [^.]* and giving ")
 _STIFF = re.compile(r"the person (?:whom|of|who|named|asked)|the colleague named")
@@ -97,8 +100,6 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
         yield "odd row", 3
     if _NEW_SPEAKER.match(text):
         yield "speaker whom the request puts there", 5
-    if "a text that gives" in text:
-        yield "text that gives", 3
     stiff = len(_STIFF.findall(text))
     if stiff:
         yield "stiff name", 2 * stiff
@@ -127,6 +128,8 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     facts = [fact for fact in walk.answer.values() if fact not in (walk.first, walk.again)]
     if not all(map(_is_of_somebody, facts)):
         yield "far answer", 3
+    if any(is_clumsy(step.shape, step.arguments) for step in walk.steps if step.shape.is_write):
+        yield "value in a text", 3
     concerned = sum(gives_anew(walk.steps, step) for step in walk.steps if step.shape.is_write)
     if concerned:
         yield "somebody who has it anyway", 3 * concerned

@@ -72,6 +72,10 @@ class Purposes:
         name = tool_name(shape)
         return purpose == ANY or name not in self._known or name in self._sets[purpose]
 
+    def knows(self, shape: ToolShape) -> bool:
+        """Return whether the file says anything of a write."""
+        return tool_name(shape) in self._known
+
     def strangers(self, tools: Collection[str]) -> int:
         """Return how many of the writes no purpose has together with the others."""
         known = set(tools) & self._known

@@ -110,8 +110,10 @@ def is_put_there(steps: Sequence[WalkStep], item: Argument) -> bool:
 
 
 def is_clumsy(shape: ToolShape, arguments: Arguments) -> bool:
-    """Return whether a text states a value where that cannot be said in a few words."""
-    return any(
+    """Return whether a text states a value where that cannot be said in a few words; what a
+    compiled service takes is always said so.
+    """
+    return purposes().knows(shape) and any(
         item.template
         and not phrases()
         .slot(shape, item.parameter.pointer, is_fact=True, is_text=True)

@@ -245,7 +245,8 @@ class WalkSearch:
         if not self._purpose:
             return True
         if is_clumsy(shape, filled) or any(
-            item.template and item.source not in node.focus for item in filled
+            item.template and item.source not in node.focus and purposes().knows(shape)
+            for item in filled
         ):
             return False
         actor = actor_of(shape, filled)
