@@ -115,6 +115,8 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     speaker = speaker_of(walk, partial(address_of, ground.graph, ground.world.initial))
     if acting(walk) and speaker is None:
         yield "somebody's name", 5
+    if speaker is not None and speaker[1].source is None:
+        yield "speaker by address", 1
     told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
     untold = {
         name_of(fact)

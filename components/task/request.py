@@ -84,7 +84,8 @@ class Request(Wording):
         words = self._slot(step, item)
         self._speaker = (means, item.value)
         self._short.call((means, item.value), flatten(words)[0], ME)
-        return [*fill(self._choice("speaker"), {"person": words}), " "]
+        kind = "speaker_by_address" if item.source is None else "speaker"
+        return [*fill(self._choice(kind), {"person": words}), " "]
 
     def _plain(self, before: Pieces, step: WalkStep) -> Pieces:
         """Return the sentence for a write, with a restraint on the same row where one fits."""
