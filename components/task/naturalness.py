@@ -107,7 +107,7 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
 
 def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     tools = [tool_name(step.shape) for step in walk.steps if step.shape.is_write]
-    strangers = purposes().strangers(tools)
+    strangers = purposes().strangers([step.shape for step in walk.steps if step.shape.is_write])
     if strangers:
         yield "no purpose", 2 * strangers
     for left, right in purposes().pairs_apart(tools):
@@ -118,6 +118,16 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     if speaker is not None and speaker[1].source is None:
         yield "speaker by address", 1
     told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
+    turned = walk.again.row
+    if any(
+        purposes().ends(step.shape)
+        and change.cause.startswith("effect:")
+        and (change.service, change.table, change.row_id)
+        == (turned.service, turned.table, turned.row_id)
+        for step in walk.steps
+        for change in step.changes
+    ):
+        yield "what is done with", 3
     untold = {
         name_of(fact)
         for fact in used_facts(walk)

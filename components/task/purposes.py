@@ -1,8 +1,8 @@
 """What writes are asked for together, and what is not: the sense of a longer request, as data.
 
 Owns what `purposes.json` says: sets of tools that serve one purpose, tools that undo each other,
-which value bears on which write, what may be forbidden beside which write. Tools that the file does
-not know fit everywhere: nothing is known of a service that was compiled.
+which value bears on which write, what may be forbidden beside which write. Tools of services
+that were compiled fit everywhere: nothing is known of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from importlib import resources
 from itertools import combinations
 from typing import Any
 
+from components.environment.catalog_loader import builtin_services
 from components.task.graph import Place, ToolShape
 from components.task.longer import tool_name
 
@@ -28,7 +29,7 @@ class Purposes:
         """Args: data: the parsed file."""
         self._data = data
         self._sets = {name: frozenset(tools) for name, tools in data["purposes"].items()}
-        self._known = frozenset().union(*self._sets.values())
+        self._services = frozenset(builtin_services())
         self._apart = frozenset(
             frozenset((first, other)) for first, *others in data["apart"] for other in others
         )
@@ -40,7 +41,7 @@ class Purposes:
         Args:
             k: K.
             kinds: what requests should say beyond their steps; purposes of which it can be said are
-                taken where there are any.
+                taken where there are any, the likelier the more often.
         """
         narrow: Mapping[str, int] = self._data["narrow"]
         weights: Mapping[str, int] = self._data["weights"]
@@ -52,7 +53,7 @@ class Purposes:
         ]
         for kind in sorted(kinds):
             likely = self._data["likely"].get(kind, ())
-            found = [name for name in found if name in likely] or found
+            found = [name for name in likely if name in found] or found
         return found
 
     def turns(self, shape: ToolShape, changed: Place, purpose: str) -> bool:
@@ -70,15 +71,17 @@ class Purposes:
     def serves(self, shape: ToolShape, purpose: str) -> bool:
         """Return whether a write may be asked for with this purpose."""
         name = tool_name(shape)
-        return purpose == ANY or name not in self._known or name in self._sets[purpose]
+        return purpose == ANY or not self.knows(shape) or name in self._sets[purpose]
 
     def knows(self, shape: ToolShape) -> bool:
-        """Return whether the file says anything of a write."""
-        return tool_name(shape) in self._known
+        """Return whether a write is one that the file is about: of a service of the catalog. What
+        it then does not name serves no purpose.
+        """
+        return shape.service in self._services
 
-    def strangers(self, tools: Collection[str]) -> int:
+    def strangers(self, shapes: Collection[ToolShape]) -> int:
         """Return how many of the writes no purpose has together with the others."""
-        known = set(tools) & self._known
+        known = {tool_name(shape) for shape in shapes if self.knows(shape)}
         return min((len(known - served) for served in self._sets.values()), default=0)
 
     def is_apart(self, shape: ToolShape, others: Iterable[str]) -> bool:
@@ -101,7 +104,7 @@ class Purposes:
         """
         name = tool_name(shape)
         told: Mapping[Any, Sequence[str]] = self._data["conditions"].get(str(place), {})
-        return name not in self._known or name in told.get(value, ())
+        return not self.knows(shape) or name in told.get(value, ())
 
     def is_otherwise(self, done: ToolShape, shape: ToolShape) -> bool:
         """Return whether a write may be asked for where the condition of another does not hold."""
@@ -109,12 +112,16 @@ class Purposes:
 
     def may_forbid(self, done: ToolShape, shape: ToolShape) -> bool:
         """Return whether, beside a write to a row, another may be forbidden."""
-        is_known = {tool_name(done), tool_name(shape)} <= self._known
+        is_known = self.knows(done) and self.knows(shape)
         return not is_known or tool_name(shape) in self._data["restraints"].get(tool_name(done), ())
 
     def sends_away(self, shape: ToolShape) -> str:
         """Return the argument that names somebody who is then not there; empty: there is none."""
         return str(self._data["sends_away"].get(tool_name(shape), ""))
+
+    def ends(self, shape: ToolShape) -> bool:
+        """Return whether nobody asks any more for a code or a time of what a write was made to."""
+        return tool_name(shape) in self._data["ends"]
 
     def is_for_each(self, shape: ToolShape, by: Place | None, *, is_named: bool) -> bool:
         """Return whether a write may be asked for row by row.
@@ -125,7 +132,7 @@ class Purposes:
             is_named: whether another write names that by which they are found.
         """
         name = tool_name(shape)
-        if name not in self._known:
+        if not self.knows(shape):
             return is_named
         is_free = is_named or name not in self._data["for_each_of_named"]
         return is_free and str(by) in self._data["for_each"].get(name, ())

@@ -22,7 +22,7 @@ from components.task.naturalness import limit_of, marks_of, weight_of
 from components.task.news import cause_of, news_of
 from components.task.pronouns import mine, owned
 from components.task.purposes import purposes
-from components.task.spans import Mark, flatten
+from components.task.spans import Mark, Pieces, flatten
 from components.task.steps import Walk
 from tests.task.builders import Settings, system_of
 
@@ -164,7 +164,7 @@ def test_a_pronoun_stands_for_the_owner_alone(
 
 
 def test_my_stands_for_of_me_and_marks_keep_their_words() -> None:
-    pieces = [
+    pieces: Pieces = [
         "Cancel ",
         Mark(("referent", "s1"), ["the trip of ", "me"]),
         " in the channel for me.",
