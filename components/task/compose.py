@@ -39,6 +39,8 @@ _LEAST_K = 2
 """Services that a reaction joins."""
 _GIVES_UP = 0.5
 """Share of drafts with a user that look for something which the user gives up again."""
+_MANY = 8
+"""Services among which a longer walk has to make sense."""
 _CANDIDATES = 6
 """Walks of one draft that are put into words, until one reads well."""
 _GOOD_ENOUGH = 2
@@ -83,6 +85,8 @@ class _Made:
 
     seed: int
     has_user: bool
+    is_lenient: bool = False
+    """Whether a request may read as it will: among few services there is little choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +170,10 @@ def _drafted(
     made_as = _Made(seed=draft_seed, has_user=has_user)
     wanted = Wanted(k=settings.k, length=settings.walk_length, kinds=kinds)
     if settings.walk_length >= LEAST_LENGTH:
-        return _best(system, ground, wanted, settings, made_as)
+        best = _best(system, ground, wanted, settings, made_as)
+        if isinstance(best, ComposedTask) or len(about) >= _MANY:
+            return best
+        made_as = replace(made_as, is_lenient=True)
     walk = lengthened(ground, wanted, names, own)
     if walk is not None:
         walk = with_asides(ground, walk, wanted, names, own)
@@ -351,7 +358,7 @@ def _authored(
     except SynthesisError as error:
         return Rejection(reason=Reason.STRUCTURE, detail=str(error))
     marks = marks_of(ground, walk, task.instruction) if is_long else ()
-    if weight_of(marks) >= limit_of(walk):
+    if not made.is_lenient and weight_of(marks) >= limit_of(walk):
         names = ", ".join(mark.name for mark in marks)
         return Rejection(reason=Reason.UNNATURAL, detail=names)
     return task
