@@ -7,15 +7,18 @@ nobody who is sent away is named again, and nothing is found by a chain of other
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from components.environment.state import WorldState
+from components.task.anchors import Anchor
 from components.task.filling import Argument, Arguments
-from components.task.graph import ToolGraph, ToolShape
-from components.task.known import RowKey, names_of_row
-from components.task.longer import longer
+from components.task.graph import Place, ToolGraph, ToolShape
+from components.task.ground import Ground
+from components.task.known import RowKey, address_of, names_of_row
+from components.task.longer import longer, tool_name
 from components.task.phrases import phrases, slot_name
 from components.task.purposes import purposes
-from components.task.steps import WalkStep
+from components.task.steps import Node, WalkStep
 
 MOST_HOPS = 2
 """Links that lead from what the request names to anything that it uses, at most."""
@@ -120,3 +123,58 @@ def is_clumsy(shape: ToolShape, arguments: Arguments) -> bool:
         .startswith("giving")
         for item in arguments
     )
+
+
+class Sense:
+    """What one search takes for sensible; without a purpose, everything."""
+
+    def __init__(self, ground: Ground, purpose: str) -> None:
+        """Args: ground: where it searches; purpose: what all writes must serve, or empty."""
+        self._graph, self._initial, self._purpose = ground.graph, ground.world.initial, purpose
+        self._addresses: dict[tuple[Place, Any], str] = {}
+
+    def others(self, steps: Sequence[WalkStep], anchor: Anchor) -> frozenset[str]:
+        """Return the tools of the writes that a walk makes so far, and of its turn."""
+        writes = (tool_name(step.shape) for step in steps if step.shape.is_write)
+        return frozenset([*writes, tool_name(anchor.trigger)])
+
+    def makes_sense(self, shape: ToolShape, others: frozenset[str]) -> bool:
+        """Return whether a write serves the purpose of the others, and undoes none of them."""
+        return not self._purpose or (
+            purposes().serves(shape, self._purpose)
+            and tool_name(shape) not in others
+            and not purposes().is_apart(shape, others)
+        )
+
+    def is_senseless(self, steps: Sequence[WalkStep], step: WalkStep) -> bool:
+        """Return whether nobody would ask for a write after those before, whatever it is for."""
+        return bool(self._purpose) and (
+            gives_anew((*steps, step), step)
+            or names_the_absent(self._graph, self._initial, steps, step)
+        )
+
+    def is_fit(self, node: Node, shape: ToolShape, filled: Arguments) -> bool:
+        """Return whether a write is filled so that one person acts and every text reads."""
+        if not self._purpose:
+            return True
+        if is_clumsy(shape, filled) or any(
+            item.template and item.source not in node.focus and purposes().knows(shape)
+            for item in filled
+        ):
+            return False
+        actor = actor_of(shape, filled)
+        if actor is None:
+            return True
+        if hops_to(node.hops, (actor,)) > MOST_HOPS or is_put_there(node.steps, actor):
+            return False
+        earlier = (actor_of(step.shape, step.arguments) for step in node.steps)
+        return all(other is None or self._person(other) == self._person(actor) for other in earlier)
+
+    def _person(self, item: Argument) -> tuple[str, bool]:
+        """Return who is named, and whether the request states it."""
+        means = item.parameter.means
+        assert means is not None
+        key = (means, item.value)
+        if key not in self._addresses:
+            self._addresses[key] = address_of(self._graph, self._initial, *key)
+        return self._addresses[key] or str(item.value), item.source is None

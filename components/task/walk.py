@@ -11,29 +11,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
+from components.task.beginnings import beginnings, relevant_reads
 from components.task.clauses import LEAST_LENGTH
-from components.task.filling import Argument, Arguments, Filler, is_grounded
-from components.task.graph import Place, ToolShape, is_internal
+from components.task.filling import Arguments, Filler, is_grounded
+from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
-from components.task.known import Known, RowKey, address_of, other_names
-from components.task.longer import tool_name
+from components.task.known import Known, RowKey, other_names
 from components.task.provenance import shows
-from components.task.purposes import purposes
 from components.task.reads import ReadCall
-from components.task.sensible import (
-    MOST_HOPS,
-    actor_of,
-    gives_anew,
-    hops_of,
-    hops_to,
-    is_clumsy,
-    is_put_there,
-    names_the_absent,
-)
+from components.task.sensible import MOST_HOPS, Sense, hops_of, hops_to
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
 
 _BUDGET = 140
@@ -56,8 +45,6 @@ _PICKED = 0.8
 """How much they are wanted then, and unwanted by the other searches."""
 _TELLERS = 8
 """Writes tried at one place of a walk that could state a value in a text."""
-_REACH = 3
-"""Reads between the first call and a value that the turn needs."""
 
 
 _BESIDE = (Phase.CHANGED, Phase.USED)
@@ -82,7 +69,7 @@ class WalkSearch:
         """
         self._purpose = purpose
         self._hops = MOST_HOPS + (length >= LONGEST)
-        self._addresses: dict[tuple[Place, Any], str] = {}
+        self._sense = Sense(ground, purpose)
         self._ground, self._graph = ground, ground.graph
         self._k, self._length, self._rng = k, length, rng
         self.executed = 0
@@ -93,10 +80,10 @@ class WalkSearch:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
         self._anchor = anchor
         self._left = _BUDGET_OF_PURPOSE if self._purpose else _BUDGET
-        begin = self._beginnings(anchor)
+        begin = beginnings(self._ground, anchor)
         if not begin:
             return None
-        self._relevant = self._relevant_reads(anchor)
+        self._relevant = relevant_reads(self._ground, anchor)
         self._begin = begin
         return self._extend(Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
@@ -195,11 +182,11 @@ class WalkSearch:
 
     def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
-        others = self._others(node)
+        others = self._sense.others(node.steps, self._anchor)
         for shape in self._writes(node.focus):
-            if shape.service != node.again.place.service and self._makes_sense(shape, others):
+            if shape.service != node.again.place.service and self._sense.makes_sense(shape, others):
                 filled = self._filler.drawn(shape, known, must=node.focus)
-                if filled is not None and self._is_fit(node, shape, filled):
+                if filled is not None and self._sense.is_fit(node, shape, filled):
                     is_typed = all(not item.template for item in filled)
                     yield (-1.0 if is_typed else 0.3), (shape, filled, None, Phase.USED)
         if node.focus == (node.again,):
@@ -220,55 +207,6 @@ class WalkSearch:
         tellers = [shape for shape in self._ground.tellers if id(shape) not in found]
         yield from self._rng.sample(tellers, min(_TELLERS, len(tellers)))
 
-    def _others(self, node: Node) -> frozenset[str]:
-        """Return the tools of the writes that the walk makes so far, and of its turn."""
-        writes = (tool_name(step.shape) for step in node.steps if step.shape.is_write)
-        return frozenset([*writes, tool_name(self._anchor.trigger)])
-
-    def _makes_sense(self, shape: ToolShape, others: frozenset[str]) -> bool:
-        """Return whether a write serves the purpose of the others, and undoes none of them."""
-        return not self._purpose or (
-            purposes().serves(shape, self._purpose)
-            and tool_name(shape) not in others
-            and not purposes().is_apart(shape, others)
-        )
-
-    def _is_senseless(self, node: Node, step: WalkStep) -> bool:
-        """Return whether nobody would ask for a write after those before, whatever it is for."""
-        initial = self._ground.world.initial
-        return gives_anew((*node.steps, step), step) or names_the_absent(
-            self._graph, initial, node.steps, step
-        )
-
-    def _is_fit(self, node: Node, shape: ToolShape, filled: Arguments) -> bool:
-        """Return whether a write is filled so that one person acts and every text reads."""
-        if not self._purpose:
-            return True
-        if is_clumsy(shape, filled) or any(
-            item.template and item.source not in node.focus and purposes().knows(shape)
-            for item in filled
-        ):
-            return False
-        actor = actor_of(shape, filled)
-        if actor is not None and (
-            hops_to(node.hops, (actor,)) > MOST_HOPS or is_put_there(node.steps, actor)
-        ):
-            return False
-        earlier = [actor_of(step.shape, step.arguments) for step in node.steps] if actor else []
-        return all(
-            other is None or actor is None or self._person(other) == self._person(actor)
-            for other in earlier
-        )
-
-    def _person(self, item: Argument) -> tuple[str, bool]:
-        """Return who is named, and whether the request states it."""
-        means = item.parameter.means
-        assert means is not None
-        key = (means, item.value)
-        if key not in self._addresses:
-            self._addresses[key] = address_of(self._graph, self._ground.world.initial, *key)
-        return self._addresses[key] or str(item.value), item.source is None
-
     def _filling(
         self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None, left: int
     ) -> Iterator[tuple[float, _Move]]:
@@ -278,19 +216,19 @@ class WalkSearch:
         last = node.steps[-1].shape.service
         used = {step.shape.name for step in node.steps} | {self._anchor.trigger.name}
         usable = [item for item in known if item not in node.focus]
-        others = self._others(node)
+        others = self._sense.others(node.steps, self._anchor)
         shapes = [
             shape
             for shape in self._writes(node.due or usable)
             if (allowed is None or shape.service in allowed)
             and shape.service != last
             and shape.name not in used
-            and self._makes_sense(shape, others)
+            and self._sense.makes_sense(shape, others)
         ]
         num = 0
         for shape in self._some_first(node, shapes, left):
             filled = self._filler.drawn(shape, usable, must=node.due)
-            if filled is not None and self._is_fit(node, shape, filled):
+            if filled is not None and self._sense.is_fit(node, shape, filled):
                 yield 0.0, (shape, filled, None, node.phase)
                 num += 1
                 if self._purpose and num == _FITTING:
@@ -427,7 +365,7 @@ class WalkSearch:
             for item in step.arguments
             if item.source is not None and item.source.place == item.source.means
         }
-        if self._purpose and step.shape.is_write and self._is_senseless(node, step):
+        if step.shape.is_write and self._sense.is_senseless(node.steps, step):
             return True
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
@@ -519,46 +457,6 @@ class WalkSearch:
             and not (field.free_text and fact.place.field != entity.title_field)
             and not is_internal(self._graph.blueprints, fact.place)
         )
-
-    def _beginnings(self, anchor: Anchor) -> list[tuple[float, ReadCall]]:
-        """Return the reads from which all that the turn needs can be found, and how far it is."""
-        wanted = {
-            (item.means, anchor.arguments[item.pointer])
-            for item in anchor.trigger.parameters
-            if item.pointer in anchor.arguments and item.names_row and not item.is_natural
-        }
-        wanted |= {need for call in anchor.again[:1] for need in call.needs}
-        ways = [self._ground.beginnings(*key) for key in sorted(wanted, key=str)]  # type: ignore[arg-type]
-        if not ways:
-            return [(0.0, call) for call in anchor.first_reads if call.can_begin]
-        return [
-            (0.5 * max(way[call] for way in ways), call)
-            for name in sorted(self._ground.reads)
-            for call in self._ground.reads[name]
-            if all(call in way for way in ways)
-        ]
-
-    def _relevant_reads(self, anchor: Anchor) -> tuple[tuple[int, ReadCall], ...]:
-        """Return the reads that lead to what the turn needs, with their distance from it."""
-        index = self._ground.index
-        wanted = {
-            (item.means, anchor.arguments[item.pointer])
-            for item in anchor.trigger.parameters
-            if item.pointer in anchor.arguments
-            and item.names_row
-            and not item.is_natural
-            and item.means is not None
-        }
-        found: dict[int, tuple[int, ReadCall]] = {}
-        layer = list(anchor.first_reads)
-        for distance in range(_REACH + 1):
-            fresh = [call for call in layer if id(call) not in found]
-            found.update({id(call): (distance, call) for call in fresh})
-            keys = set(wanted) if distance == 0 else set()
-            for call in fresh:
-                keys |= call.takes
-            layer = [call for key in sorted(keys, key=str) for call in index.get(key, ())]
-        return tuple(found.values())
 
 
 def _same(step: WalkStep, call: ReadCall) -> bool:
