@@ -98,6 +98,12 @@ def load_phrases(name: str) -> FrozenDict[str, FrozenDict[str, JsonValue]]:
     return _PHRASES.validate_json(_CATALOG.joinpath(name, "phrases.json").read_bytes())
 
 
+@cache
+def load_longer_phrases(name: str) -> FrozenDict[str, FrozenDict[str, JsonValue]]:
+    """Load the words that longer requests use instead, where there are any, by section."""
+    return _PHRASES.validate_json(_CATALOG.joinpath(name, "longer.json").read_bytes())
+
+
 def _joined(parts: Iterable[FrozenDict[str, Part]]) -> FrozenDict[str, Part]:
     """Join what the services' folders say; two of one name would hide each other.
 

@@ -19,6 +19,7 @@ from components.task.filling import Arguments, Filler, as_object
 from components.task.graph import ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, entity_of
+from components.task.longer import longer, tool_name
 from components.task.moments import (
     TIMES,
     date_words,
@@ -28,6 +29,8 @@ from components.task.moments import (
     words_for,
 )
 from components.task.phrases import phrases
+from components.task.purposes import purposes
+from components.task.sensible import gives_anew
 from components.task.steps import Walk, WalkStep, found_out
 
 _TRIES = 14
@@ -37,10 +40,22 @@ _FIRST = 0.5
 """Share of the others that hold."""
 
 
-def with_restraint(ground: Ground, walk: Walk, names: Names, rng: random.Random) -> Walk | None:
-    """Return the walk with a call that must not be made, or None when no words or call fit."""
+def with_restraint(
+    ground: Ground, walk: Walk, names: Names, rng: random.Random, purpose: str = ""
+) -> Walk | None:
+    """Return the walk with a call that must not be made, or None when no words or call fit.
+
+    Args:
+        ground: all services, explored.
+        walk: as found.
+        names: for the clause.
+        rng: every choice.
+        purpose: not empty: only what may well be forbidden beside what the walk does to the row.
+    """
     search = _Search(ground, walk, rng)
     for shape, fact in search.near():
+        if purpose and not _may_be_forbidden(walk, shape, fact):
+            continue
         pointers = [item.pointer for item in shape.parameters]
         if phrases().restraints(shape, pointers):
             forbidden = search.forbidden(shape, fact, names)
@@ -52,8 +67,20 @@ def with_restraint(ground: Ground, walk: Walk, names: Names, rng: random.Random)
     return None
 
 
-def with_condition(ground: Ground, walk: Walk, names: Names, rng: random.Random) -> Walk | None:
-    """Return the walk with one thing that depends on a value, or None."""
+def with_condition(
+    ground: Ground, walk: Walk, names: Names, rng: random.Random, purpose: str = ""
+) -> Walk | None:
+    """Return the walk with one thing that depends on a value, or None.
+
+    Args:
+        ground: all services, explored.
+        walk: as found.
+        names: for the clauses.
+        rng: every choice.
+        purpose: not empty: the value has to be a reason for what depends on it.
+    """
+    if purpose:
+        return _with_reason(ground, walk, names, rng, purpose)
     search = _Search(ground, walk, rng)
     deciding = list(_deciding(ground, walk))
     rng.shuffle(deciding)
@@ -86,6 +113,133 @@ def with_condition(ground: Ground, walk: Walk, names: Names, rng: random.Random)
         clauses = replace(walk.clauses, conditions=(*walk.clauses.conditions, condition))
         return replace(walk, clauses=clauses)
     return None
+
+
+def _with_reason(
+    ground: Ground, walk: Walk, names: Names, rng: random.Random, purpose: str
+) -> Walk | None:
+    """Return the walk with one thing that a value is a reason for, or None.
+
+    Mostly a write of the walk, under a condition that holds; now and then a write that is not made,
+    since its condition does not hold. What is done otherwise has its own reason, or is left out.
+    """
+    search = _Search(ground, walk, rng, is_sensible=True)
+    other_search = _Search(ground, walk, rng, is_sensible=True)
+    others = {tool_name(step.shape) for step in walk.steps if step.shape.is_write}
+    deciding = list(_deciding(ground, walk))
+    rng.shuffle(deciding)
+    near = [
+        (shape, fact)
+        for shape, fact in search.near()
+        if purposes().serves(shape, purpose)
+        and not purposes().is_apart(shape, others)
+        # In whose name something would be done has no words where it is not done.
+        and not longer().actor(shape)
+    ]
+    found: list[Conditional] = []
+    for fact in deciding[:_TRIES]:
+        if _is_worked_on(walk, fact):
+            continue
+        tests = list(_tests(ground, fact, rng))
+        hosts = [
+            (test, step)
+            for test in tests
+            for step in walk.steps
+            if _can_depend(walk, step, fact) and _bears(test, fact, step.shape, holds=True)
+        ]
+        for test, shape, named in [(t, s, n) for t in tests for s, n in near]:
+            if named.row != fact.row or not _bears(test, fact, shape, holds=False):
+                continue
+            other = search.forbidden(shape, named, names)
+            if other is None or not _is_about(other, fact):
+                continue
+            found.append(_conditional(names, fact, test, holds=False, otherwise=other))
+            break
+        for test, step in hosts[:1]:
+            found.append(_conditional(names, fact, test, holds=True, step=step.name))
+            for shape, named in near:
+                is_near = named.row == fact.row or (
+                    (named.means.service, named.means.table, named.value)
+                    == (fact.row.service, fact.row.table, fact.row.row_id)
+                )
+                if not is_near or not purposes().is_otherwise(step.shape, shape):
+                    continue
+                other = other_search.forbidden(shape, named, names)
+                if other is not None and not _gives_it(other, fact):
+                    both = _conditional(
+                        names, fact, test, holds=True, step=step.name, otherwise=other
+                    )
+                    found.append(both)
+                    break
+    if not found:
+        return None
+    condition = rng.choice([item for item in found if item.step and item.otherwise] or found)
+    clauses = replace(walk.clauses, conditions=(*walk.clauses.conditions, condition))
+    return replace(walk, clauses=clauses)
+
+
+def _tests(ground: Ground, fact: Known, rng: random.Random) -> Iterator[_Test]:
+    """Yield what a value can be compared with, each other choice once."""
+    test = _test(ground, fact, rng)
+    if test is None or test.relation != "is":
+        yield from () if test is None else (test,)
+        return
+    choices = entity_of(ground.graph, fact.place).fields[fact.place.field].enum or ()
+    for item in choices:
+        if item != fact.value and isinstance(item, str) and item.isalpha():
+            yield replace(test, false=item)
+
+
+def _is_worked_on(walk: Walk, fact: Known) -> bool:
+    """Return whether a write of the walk changes the row itself: then its state is a matter of what
+    is asked for, and no reason.
+    """
+    return any(
+        change.cause.startswith("effect:")
+        and (change.service, change.table, change.row_id)
+        == (fact.row.service, fact.row.table, fact.row.row_id)
+        for step in walk.steps
+        for change in step.changes
+    )
+
+
+def _conditional(
+    names: Names,
+    fact: Known,
+    test: _Test,
+    *,
+    holds: bool,
+    step: str = "",
+    otherwise: Forbidden | None = None,
+) -> Conditional:
+    return Conditional(
+        name=names.next(),
+        fact=fact,
+        relation=test.relation,
+        value=test.value(holds=holds),
+        holds=holds,
+        step=step,
+        otherwise=otherwise,
+    )
+
+
+def _bears(test: _Test, fact: Known, shape: ToolShape, *, holds: bool) -> bool:
+    """Return whether what a condition says is a reason for a write."""
+    said = test.value(holds=holds) if test.relation == "is" else test.relation
+    return purposes().bears(fact.place, said, shape)
+
+
+def _may_be_forbidden(walk: Walk, shape: ToolShape, fact: Known) -> bool:
+    """Return whether a write to a row may well be forbidden beside what the walk does to it."""
+    done = [
+        step.shape
+        for step in walk.steps
+        if step.shape.is_write and any(item.source == fact for item in step.arguments)
+    ]
+    others = [tool_name(item) for item in done]
+    return any(purposes().may_forbid(item, shape) for item in done) and not (
+        purposes().is_apart(shape, others)
+    )
 
 
 def with_date(ground: Ground, walk: Walk, rng: random.Random) -> Walk | None:
@@ -194,7 +348,12 @@ def _is_about(other: Forbidden, fact: Known) -> bool:
     """Return whether a call is about the row that a value decides by, and does not give it that
     value: nobody says `if it is closed, close it`.
     """
-    return other.fact.row == fact.row and not any(
+    return other.fact.row == fact.row and not _gives_it(other, fact)
+
+
+def _gives_it(other: Forbidden, fact: Known) -> bool:
+    """Return whether a call sets the field that a value is of."""
+    return any(
         effect.table == fact.place.table and fact.place.field in effect.fields
         for effect in other.shape.blueprint.effects.values()
     )
@@ -219,7 +378,10 @@ def _can_depend(walk: Walk, step: WalkStep, fact: Known) -> bool:
 
 
 class _Search:
-    def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
+    def __init__(
+        self, ground: Ground, walk: Walk, rng: random.Random, *, is_sensible: bool = False
+    ) -> None:
+        self._is_sensible = is_sensible
         self._ground, self._walk, self._rng = ground, walk, rng
         self._filler = Filler(ground.world, ground.graph, rng)
         self._touched = _touched(walk)
@@ -266,6 +428,11 @@ class _Search:
             return None
         outcome, _known = self._ground.executed(self._walk.state, shape, as_object(drawn), "")
         if not outcome.envelope["ok"] or not self._is_new(outcome.changes):
+            return None
+        made = WalkStep(
+            name="", shape=shape, arguments=drawn, data=None, changes=outcome.changes, known=()
+        )
+        if self._is_sensible and gives_anew(self._walk.steps, made):
             return None
         return Forbidden(name=names.next(), shape=shape, arguments=drawn, fact=fact)
 

@@ -48,6 +48,7 @@ def author_task(
     rng: random.Random,
     *,
     has_user: bool = False,
+    speaks: bool = True,
 ) -> Task:
     """Return the task of a walk; its id is a hash of its content, whatever seed led to it.
 
@@ -58,11 +59,13 @@ def author_task(
         seed: recorded with the task.
         rng: chooses the words.
         has_user: whether a user says the request bit by bit.
+        speaks: whether who acts in a longer request may be the one who says it.
 
     Raises:
         SynthesisError: a row or a value of the walk cannot be put into words.
     """
-    request = Dialogue(ground, walk, rng) if has_user else Request(ground, walk, rng)
+    kind = Dialogue if has_user else Request
+    request = kind(ground, walk, rng, speaks=speaks)
     text, spans = flatten(request.request())
     draft = Task(
         task_id="",

@@ -131,6 +131,18 @@ class Clauses:
         others = self.group or self.counted or self.has_date
         return bool(self.restraints or self.conditions or others)
 
+    @property
+    def kinds(self) -> frozenset[ClauseKind]:
+        """Return the kinds of clause that there are."""
+        found = {
+            ClauseKind.RESTRAINT: self.restraints,
+            ClauseKind.CONDITION: self.conditions,
+            ClauseKind.EVERY: self.group,
+            ClauseKind.COUNT: self.counted,
+            ClauseKind.DATE: self.has_date,
+        }
+        return frozenset(kind for kind, item in found.items() if item)
+
     def of_step(self, name: str) -> Conditional | None:
         """Return the condition under which a step is done."""
         return next((item for item in self.conditions if item.step == name), None)

@@ -23,13 +23,15 @@ from components.task.author import author_task
 from components.task.calibrate import edits_at, places_of
 from components.task.certify import certify
 from components.task.clauses import LEAST_LENGTH, ClauseKind, Names, drawn_kinds
-from components.task.drawing import Wanted, drawn_walk, lengthened, with_asides
+from components.task.drawing import Wanted, drawn_walk, lengthened, purposeful, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
+from components.task.naturalness import limit_of, marks_of, weight_of
 from components.task.pairs import Halves, halves_of
 from components.task.reasons import Reason, Rejection
 from components.task.ruled_walks import ruled_walks
 from components.task.steps import Walk
+from components.task.walk import LONGEST
 
 WORLD_NOW = "2026-03-02T09:00:00Z"
 """The clock of every composed world."""
@@ -37,6 +39,18 @@ _LEAST_K = 2
 """Services that a reaction joins."""
 _GIVES_UP = 0.5
 """Share of drafts with a user that look for something which the user gives up again."""
+_MANY = 8
+"""Services among which a longer walk has to make sense."""
+_CANDIDATES = 6
+"""Walks of one draft that are put into words, until one reads well."""
+_GOOD_ENOUGH = 2
+"""Marks with which a very long walk is taken at once: there are few of them."""
+_MISSED = {ClauseKind.EVERY: 2, ClauseKind.COUNT: 2}
+"""How much it counts that what was looked for is not there, 1 but for what is hard to find."""
+_PATIENCE = 2
+"""Walks after which one that reads well is taken even if it says less than was looked for."""
+_CERTIFIED = 3
+"""Those of them that are certified, the best first, until one passes."""
 _WALKS_UNDER_RULES = 12
 """Walks with a write that a rule is about, of one draft, that are certified."""
 _OF_CLAUSES = frozenset(
@@ -71,6 +85,8 @@ class _Made:
 
     seed: int
     has_user: bool
+    is_lenient: bool = False
+    """Whether a request may read as it will: among few services there is little choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +169,11 @@ def _drafted(
         kinds |= {ClauseKind.RESTRAINT}
     made_as = _Made(seed=draft_seed, has_user=has_user)
     wanted = Wanted(k=settings.k, length=settings.walk_length, kinds=kinds)
+    if settings.walk_length >= LEAST_LENGTH:
+        best = _best(system, ground, wanted, settings, made_as)
+        if isinstance(best, ComposedTask) or len(about) >= _MANY:
+            return best
+        made_as = replace(made_as, is_lenient=True)
     walk = lengthened(ground, wanted, names, own)
     if walk is not None:
         walk = with_asides(ground, walk, wanted, names, own)
@@ -172,6 +193,43 @@ def _drafted(
         if isinstance(made, ComposedTask) or made.reason not in _OF_CLAUSES:
             return made
     return _settled(system, ground, plain, settings, made_as, rng)
+
+
+def _best(
+    system: System, ground: Ground, wanted: Wanted, settings: TaskSettings, made: _Made
+) -> ComposedTask | Rejection:
+    """Return the certified task of the walk that reads best of several, or why there is none."""
+    found: list[tuple[int, int, Walk]] = []
+    last = Rejection(
+        reason=Reason.NO_PATH,
+        detail=f"no walk of {wanted.length} calls through {wanted.k} services found",
+    )
+    for number in range(_CANDIDATES):
+        rng = random.Random(f"{made.seed}:candidate:{number}")
+        walk = purposeful(ground, wanted, rng)
+        if walk is None:
+            continue
+        words = random.Random(f"{made.seed}:words:{number}")
+        task = _authored(system, ground, walk, settings, made, words)
+        if isinstance(task, Rejection):
+            last = task
+            continue
+        weight = weight_of(marks_of(ground, walk, task.instruction))
+        # What was looked for and not found makes a request plainer than it was meant to be.
+        missing = sum(
+            _MISSED.get(kind, 1) for kind in wanted.kinds - {ClauseKind.DATE} - walk.clauses.kinds
+        )
+        found.append((weight + missing, number, walk))
+        is_good = weight <= (_GOOD_ENOUGH if wanted.length >= LONGEST else 0)
+        if is_good and (not missing or number >= _PATIENCE or wanted.length >= LONGEST):
+            break
+    for _rank, number, walk in sorted(found, key=lambda item: item[:2])[:_CERTIFIED]:
+        rng = random.Random(f"{made.seed}:words:{number}")
+        settled = _settled(system, ground, walk, settings, made, rng)
+        if isinstance(settled, ComposedTask):
+            return settled
+        last = settled
+    return last
 
 
 def _settled(
@@ -220,7 +278,7 @@ def _paired(
         )
         found = found.spoken() if settings.walk_length >= LEAST_LENGTH else found
         try:
-            base = author_task(ground, found.walk, spec, draft_seed, rng)
+            base = author_task(ground, found.walk, spec, draft_seed, rng, speaks=False)
         except SynthesisError as error:
             last = Rejection(reason=Reason.STRUCTURE, detail=str(error))
             continue
@@ -263,18 +321,10 @@ def _certified(
     made: _Made,
     rng: random.Random,
 ) -> ComposedTask | Rejection:
-    spec = WorldSpec(
-        services=walk.services,
-        distractors=drawn_rest(system, walk.services, settings, rng),
-        now=WORLD_NOW,
-    )
-    if settings.walk_length >= LEAST_LENGTH:
-        walk = spoken(walk)
-    try:
-        task = author_task(ground, walk, spec, made.seed, rng, has_user=made.has_user)
-    except SynthesisError as error:
-        return Rejection(reason=Reason.STRUCTURE, detail=str(error))
-    world = build_world(system, spec)
+    task = _authored(system, ground, walk, settings, made, rng)
+    if isinstance(task, Rejection):
+        return task
+    world = build_world(system, task.world)
     gold = run_gold(world, task)
     if isinstance(gold, Rejection):
         return gold
@@ -284,6 +334,34 @@ def _certified(
     if isinstance(certificate, Rejection):
         return certificate
     return ComposedTask(task=task, rubric=rubric, certificate=certificate)
+
+
+def _authored(
+    system: System,
+    ground: Ground,
+    walk: Walk,
+    settings: TaskSettings,
+    made: _Made,
+    rng: random.Random,
+) -> Task | Rejection:
+    """Return the task of a walk, not certified; a longer one only where it reads naturally."""
+    spec = WorldSpec(
+        services=walk.services,
+        distractors=drawn_rest(system, walk.services, settings, rng),
+        now=WORLD_NOW,
+    )
+    is_long = settings.walk_length >= LEAST_LENGTH
+    if is_long:
+        walk = spoken(walk)
+    try:
+        task = author_task(ground, walk, spec, made.seed, rng, has_user=made.has_user)
+    except SynthesisError as error:
+        return Rejection(reason=Reason.STRUCTURE, detail=str(error))
+    marks = marks_of(ground, walk, task.instruction) if is_long else ()
+    if not made.is_lenient and weight_of(marks) >= limit_of(walk):
+        names = ", ".join(mark.name for mark in marks)
+        return Rejection(reason=Reason.UNNATURAL, detail=names)
+    return task
 
 
 def drawn_rest(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from components.records.frozen import FrozenDict
@@ -20,6 +20,7 @@ from components.task.ground import Ground
 from components.task.moments import TIMES, date_words, moment_on, shifted
 from components.task.order import is_before
 from components.task.phrases import phrases, slot_name, words
+from components.task.pronouns import mine
 from components.task.request import Request, as_step, branch
 from components.task.spans import Mark, Pieces, Span, Tag, fill
 from components.task.steps import Walk, WalkStep
@@ -56,15 +57,17 @@ class _Message:
 class Dialogue(Request):
     """Writes the messages of one walk's user."""
 
-    def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
-        """Args: ground and walk as found; rng for every choice."""
-        super().__init__(ground, walk, rng)
+    def __init__(
+        self, ground: Ground, walk: Walk, rng: random.Random, *, speaks: bool = True
+    ) -> None:
+        """Args: as of a request that is said at once; rng for every choice."""
+        super().__init__(ground, walk, rng, speaks=speaks)
         self._slip = self._drawn_slip()
         self._messages: list[_Message] = []
 
     def request(self) -> Pieces:
         """Return all messages in a row, each but the first marked as a move."""
-        self._messages = list(self._made())
+        self._messages = [replace(item, pieces=mine(item.pieces)) for item in self._made()]
         pieces: list[str | Mark] = [Mark(("opening",), self._messages[0].pieces)]
         for number, message in enumerate(self._messages[1:], 1):
             pieces += [" ", Mark(("move", _name(number)), message.pieces)]
@@ -104,9 +107,10 @@ class Dialogue(Request):
     def _made(self) -> Iterator[_Message]:
         """Yield the messages: the sentences of the writes, what was put off, the answer."""
         given_up, self._open = tuple(self._open), []
+        opening = self._opening()
         # Sentences are made one by one: what is named in full is what is named first.
         for number, (step, sentence) in enumerate(self._sentences()):
-            pieces = list(sentence)
+            pieces = [*opening, *sentence] if number == 0 else list(sentence)
             slip = self._slip if self._slip is not None and self._slip.step == step else None
             if slip is not None:
                 kind = "user_ask" if slip.was is None else "user_wait"

@@ -8,19 +8,31 @@ from __future__ import annotations
 
 import random
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from components.task.anchors import Anchor
 from components.task.asides import with_condition, with_date, with_restraint
 from components.task.clauses import ClauseKind, Names
+from components.task.graph import Place
 from components.task.ground import Ground
+from components.task.longer import tool_name
 from components.task.parts import with_count, with_group
+from components.task.purposes import purposes
 from components.task.steps import Walk
-from components.task.walk import WalkSearch
+from components.task.texts import with_fitting_texts
+from components.task.walk import LONGEST, WalkSearch
 
 _ANCHORS_PER_KIND = 4
 _MAX_EXECUTED = 1300
 """Calls executed for one draft before it is given up."""
+_MAX_OF_PURPOSE = 400
+"""Calls executed for one purpose before another is tried."""
+_LENGTHENED = 0.25
+"""Share of the very long walks that are looked for with a list at their end."""
+_DATED = 0.5
+"""Share of the drafts with a date that look for a purpose that is about dates."""
+_LISTS = 4
+"""Walks at whose end a list is looked for."""
 _LEAST_K = 2
 """Services that a reaction joins."""
 _LEAST = 3
@@ -34,14 +46,28 @@ class Wanted:
     k: int
     length: int
     kinds: Set[ClauseKind]
+    purpose: str = ""
+    """What the walk is for; empty: its writes need have nothing in common."""
 
 
-def drawn_walk(ground: Ground, k: int, length: int, rng: random.Random) -> Walk | None:
-    """Draw anchors, each kind as likely as another, until one carries a walk."""
+def drawn_walk(
+    ground: Ground, k: int, length: int, rng: random.Random, purpose: str = ""
+) -> Walk | None:
+    """Draw anchors, each kind as likely as another, until one carries a walk.
+
+    Args:
+        ground: all services, explored.
+        k: K.
+        length: L.
+        rng: every choice.
+        purpose: what all writes must serve; empty: they need have nothing in common.
+    """
     by_kind: dict[tuple[str, str], list[Anchor]] = {}
     for anchor in ground.anchors:
+        if purpose and not purposes().turns(anchor.trigger, _changed(anchor), purpose):
+            continue
         by_kind.setdefault((anchor.reaction, anchor.field), []).append(anchor)
-    search = WalkSearch(ground, k, length, rng)
+    search = WalkSearch(ground, k, length, rng, purpose)
     kinds = sorted(by_kind)
     rng.shuffle(kinds)
     drawn = {kind: rng.sample(by_kind[kind], len(by_kind[kind])) for kind in kinds}
@@ -51,9 +77,14 @@ def drawn_walk(ground: Ground, k: int, length: int, rng: random.Random) -> Walk 
                 walk = search.find(drawn[kind][turn])
                 if walk is not None:
                     return walk
-            if search.executed > _MAX_EXECUTED:
+            if search.executed > (_MAX_OF_PURPOSE if purpose else _MAX_EXECUTED):
                 return None
     return None
+
+
+def _changed(anchor: Anchor) -> Place:
+    """Return the field that the reaction of an anchor changes."""
+    return Place(anchor.row.service, anchor.row.table, anchor.field)
 
 
 def lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random) -> Walk | None:
@@ -68,12 +99,49 @@ def lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random)
     length = wanted.length - 2 * group - count
     if not (group or count) or length < max(_LEAST, k):
         return None
-    walk = drawn_walk(ground, k, length, rng)
+    walk = drawn_walk(ground, k, length, rng, wanted.purpose)
     if walk is not None and group:
-        walk = with_group(ground, walk, wanted.k, names.next(), rng)
+        walk = with_group(ground, walk, wanted.k, names.next(), rng, wanted.purpose)
     if walk is not None and count:
-        walk = with_count(ground, walk, wanted.k, rng)
+        walk = with_count(ground, walk, wanted.k, rng, wanted.purpose)
     return walk
+
+
+def purposeful(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | None:
+    """Return a walk whose writes serve one purpose, with what is wanted of it, or None.
+
+    Args:
+        ground: all services, explored.
+        wanted: what it should be; the purpose is drawn.
+        rng: every choice.
+    """
+    lists = sorted(wanted.kinds & {ClauseKind.EVERY, ClauseKind.COUNT})
+    if len(lists) > 1:  # there is hardly a walk with room for both
+        wanted = replace(wanted, kinds=wanted.kinds - {rng.choice(lists)})
+    is_dated = rng.random() < _DATED
+    kinds = [kind.value for kind in wanted.kinds if kind is not ClauseKind.DATE or is_dated]
+    turning = {(tool_name(item.trigger), _changed(item)): item.trigger for item in ground.anchors}
+    possible = [
+        name
+        for name in purposes().names(wanted.k, kinds)
+        if any(purposes().turns(turning[key], key[1], name) for key in turning)
+    ]
+    if not possible:
+        return None
+    wanted = replace(wanted, purpose=rng.choice(possible))
+    names = Names()
+    # Of very long walks few are found: what most of them cannot have is looked for now and then.
+    is_long = wanted.length >= LONGEST
+    is_tried = not is_long or rng.random() < _LENGTHENED
+    tries = (1 if is_long else _LISTS) if is_tried and lists else 0
+    walk = None
+    for _number in range(tries):
+        walk = walk or lengthened(ground, wanted, names, rng)
+    if walk is None:
+        walk = drawn_walk(ground, wanted.k, wanted.length, rng, wanted.purpose)
+    if walk is None:
+        return None
+    return with_fitting_texts(with_asides(ground, walk, wanted, names, rng), rng)
 
 
 def with_asides(
@@ -81,9 +149,9 @@ def with_asides(
 ) -> Walk:
     """Return the walk with what is wanted of it and adds no call, where that can be had."""
     if ClauseKind.CONDITION in wanted.kinds:
-        walk = with_condition(ground, walk, names, rng) or walk
+        walk = with_condition(ground, walk, names, rng, wanted.purpose) or walk
     if ClauseKind.RESTRAINT in wanted.kinds:
-        walk = with_restraint(ground, walk, names, rng) or walk
+        walk = with_restraint(ground, walk, names, rng, wanted.purpose) or walk
     if ClauseKind.DATE in wanted.kinds:
         walk = with_date(ground, walk, rng) or walk
     return walk

@@ -13,6 +13,9 @@ from components.records.task import Pick
 from components.task.graph import Place, ShownRows, ToolGraph, ToolShape
 from components.task.provenance import Path, at_path
 
+_ADDRESS = "email"
+"""Field of whoever can be written to."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class RowKey:
@@ -121,6 +124,36 @@ def other_names(graph: ToolGraph, state: WorldState, fact: Known) -> tuple[str, 
         if is_other and sum(row[field] == text for row in rows.values()) == 1:
             names.append(text)
     return tuple(names)
+
+
+def names_of_row(graph: ToolGraph, state: WorldState, means: Place, value: Any) -> frozenset[Any]:
+    """Return every text by which the row that a value names is named, the value among them."""
+    if means.service not in state.services:
+        return frozenset({value})
+    fields = entity_of(graph, means).fields
+    for row in rows_of(state, means.service, means.table).values():
+        if row[means.field] == value:
+            return frozenset(
+                {value}
+                | {
+                    row[field]
+                    for field, body in fields.items()
+                    if isinstance(row[field], str) and not body.link and not body.enum
+                }
+            )
+    return frozenset({value})
+
+
+def address_of(graph: ToolGraph, state: WorldState, means: Place, value: Any) -> str:
+    """Return the address of the person whom a value names; empty: it names nobody."""
+    if means.service not in state.services:
+        return ""
+    entity = entity_of(graph, means)
+    if _ADDRESS in entity.fields and means.field in (_ADDRESS, entity.key):
+        for row in rows_of(state, means.service, means.table).values():
+            if row[means.field] == value:
+                return str(row[_ADDRESS])
+    return ""
 
 
 def entity_of(graph: ToolGraph, place: Place) -> EntityBlueprint:

@@ -18,9 +18,11 @@ from components.task.clauses import Counted, Group, Part
 from components.task.filling import Argument, Arguments, Filler, as_object
 from components.task.graph import Place, ShownRows, ToolShape
 from components.task.ground import Ground
-from components.task.known import Known, entity_of, known_in
+from components.task.known import Known, address_of, entity_of, known_in
+from components.task.longer import tool_name
 from components.task.phrases import phrases, words
 from components.task.provenance import at_path
+from components.task.purposes import purposes
 from components.task.steps import Node, Phase, Walk, WalkStep, executed_step, found_out, written_by
 
 _MOST_ROWS = 9
@@ -42,7 +44,9 @@ class Listing:
     key: str
 
 
-def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random) -> Walk | None:
+def with_group(
+    ground: Ground, walk: Walk, k: int, name: str, rng: random.Random, purpose: str = ""
+) -> Walk | None:
     """Return the walk with one write for every row of a part of a list, or None.
 
     Args:
@@ -51,14 +55,20 @@ def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random
         k: K.
         name: of the clause.
         rng: every choice.
+        purpose: what the writes must serve, with rows of something that the walk writes to;
+            empty: anything.
     """
     filler = Filler(ground.world, ground.graph, rng)
     for listing in _drawn(_listings(ground, walk, k), rng):
+        if purpose and not _is_near(walk, listing):
+            continue
         parts = list(_parts(ground, listing, len(walk.steps)))
         for part, rows in _drawn(parts, rng)[:2]:
             for shape in _drawn(_writes(ground, listing), rng):
+                if purpose and not _fits(walk, listing, shape, purpose):
+                    continue
                 done = _written(ground, walk, listing, rows, shape, filler)
-                if done is not None:
+                if done is not None and not (purpose and _gives_back(ground, listing, done[0])):
                     steps, state = done
                     group = Group(name=name, part=part, steps=tuple(item.name for item in steps))
                     return replace(
@@ -70,9 +80,24 @@ def with_group(ground: Ground, walk: Walk, k: int, name: str, rng: random.Random
     return None
 
 
-def with_count(ground: Ground, walk: Walk, k: int, rng: random.Random) -> Walk | None:
-    """Return the walk with a number over a part of a list in its answer, or None."""
-    found = [item for listing in _listings(ground, walk, k) for item in _numbers(ground, listing)]
+def with_count(
+    ground: Ground, walk: Walk, k: int, rng: random.Random, purpose: str = ""
+) -> Walk | None:
+    """Return the walk with a number over a part of a list in its answer, or None.
+
+    Args:
+        ground: all services, explored.
+        walk: as found.
+        k: K.
+        rng: every choice.
+        purpose: not empty: the list is one of something that the walk writes to.
+    """
+    found = [
+        item
+        for listing in _listings(ground, walk, k)
+        if not purpose or _is_subject(ground, walk, listing)
+        for item in _numbers(ground, listing)
+    ]
     if not found:
         return None
     operations = sorted({counted.operation for _listing, counted in found})
@@ -82,6 +107,84 @@ def with_count(ground: Ground, walk: Walk, k: int, rng: random.Random) -> Walk |
         walk,
         steps=(*walk.steps, listing.step),
         clauses=replace(walk.clauses, counted=counted),
+    )
+
+
+def _is_named(walk: Walk, listing: Listing) -> bool:
+    """Return whether a list is one of something that a write of the walk names."""
+    (named,) = listing.step.arguments
+    return any(
+        (item.parameter.means, item.value) == (named.parameter.means, named.value)
+        for step in walk.steps
+        for item in step.arguments
+        if step.shape.is_write
+    )
+
+
+def _is_near(walk: Walk, listing: Listing) -> bool:
+    """Return whether a list is one of something that a write names, or one link from that."""
+    (named,) = listing.step.arguments
+    fact = named.source
+    return _is_named(walk, listing) or (
+        fact is not None
+        and any(
+            (fact.row.service, fact.row.table, fact.row.row_id)
+            == (item.parameter.means.service, item.parameter.means.table, item.value)
+            for step in walk.steps
+            for item in step.arguments
+            if step.shape.is_write and item.parameter.means is not None
+        )
+    )
+
+
+def _is_subject(ground: Ground, walk: Walk, listing: Listing) -> bool:
+    """Return whether a list is one of something that a write of the walk is about: a thing that it
+    names, or a person to whom something is done in their own record.
+    """
+    (named,) = listing.step.arguments
+    means = named.parameter.means
+    if means is None:
+        return False
+    if "email" not in entity_of(ground.graph, means).fields:
+        return _is_named(walk, listing)
+    changed = {
+        change.row_id
+        for step in walk.steps
+        for change in step.changes
+        if change.cause.startswith("effect:")
+        and (change.service, change.table) == (means.service, means.table)
+    }
+    return any(
+        fact.value == named.value and fact.row.row_id in changed
+        for step in walk.steps
+        for fact in step.known
+        if fact.means == means
+    ) or (named.value in changed)
+
+
+def _gives_back(ground: Ground, listing: Listing, steps: Sequence[WalkStep]) -> bool:
+    """Return whether rows found by a person are given to that person: her tickets to her."""
+    (named,) = listing.step.arguments
+    assert named.parameter.means is not None
+    graph, state = ground.graph, ground.world.initial
+    address = address_of(graph, state, named.parameter.means, named.value)
+    return address != "" and any(
+        address_of(graph, state, item.parameter.means, item.value) == address
+        for item in steps[0].arguments
+        if item.parameter.means is not None
+    )
+
+
+def _fits(walk: Walk, listing: Listing, shape: ToolShape, purpose: str) -> bool:
+    """Return whether a write may be asked for row by row, beside the others of the walk."""
+    others = {tool_name(step.shape) for step in walk.steps if step.shape.is_write}
+    (named,) = listing.step.arguments
+    by = named.parameter.place
+    return (
+        purposes().serves(shape, purpose)
+        and purposes().is_for_each(shape, by, is_named=_is_named(walk, listing))
+        and tool_name(shape) not in others
+        and not purposes().is_apart(shape, others)
     )
 
 

@@ -33,12 +33,7 @@ class Phrases:
     def sentences(self, shape: ToolShape, pointers: Sequence[str]) -> Sequence[str]:
         """Return sentence templates that ask for a call with these arguments."""
         names = {slot_name(pointer) for pointer in pointers}
-        fitting = [
-            text
-            for text in self._tool(shape).get("sentences", ())
-            if names == set(re.findall(r"\{(\w+)\}", text)) & names | _bare(text)
-            and names <= set(re.findall(r"\{(\w+)\}", text))
-        ]
+        fitting = fitting_texts(self._tool(shape).get("sentences", ()), names)
         slots = {pointer: slot_name(pointer) for pointer in pointers}
         return fitting or [sentence_of(shape, slots, self._data["unwritten"])]
 
@@ -159,6 +154,18 @@ def phrases() -> Phrases:
         for section, entries in load_phrases(service).items():
             data[section].update(entries)
     return Phrases({**data, **json.loads(text)})
+
+
+def fitting_texts(texts: Sequence[str], names: set[str]) -> list[str]:
+    """Return the sentence templates that have a place for each of these arguments, and need no
+    other.
+    """
+    return [
+        text
+        for text in texts
+        if names == set(re.findall(r"\{(\w+)\}", text)) & names | _bare(text)
+        and names <= set(re.findall(r"\{(\w+)\}", text))
+    ]
 
 
 def slot_name(pointer: str) -> str:

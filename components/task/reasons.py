@@ -42,6 +42,8 @@ class Reason(StrEnum):
     """The instruction holds an internal id."""
     CLUMSY = "clumsy"
     """The instruction says a word twice in a row."""
+    UNNATURAL = "unnatural"
+    """Nobody would ask for such a thing so: steps without sense together, or a chain of names."""
     OUT_OF_ORDER = "out_of_order"
     """Whoever reads what a sentence needs when its turn comes finds another thing than gold."""
     GOAL_ALREADY_TRUE = "goal_already_true"

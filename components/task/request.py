@@ -15,7 +15,10 @@ from components.task.clauses import Conditional, Forbidden, Group, Part
 from components.task.graph import Place
 from components.task.ground import Ground
 from components.task.known import RowKey
+from components.task.longer import longer
+from components.task.news import speaker_of
 from components.task.phrases import phrases, slot_name
+from components.task.pronouns import ME, mine
 from components.task.spans import Mark, Pieces, fill, flatten
 from components.task.steps import Walk, WalkStep
 from components.task.wording import Wording
@@ -30,14 +33,23 @@ VALUE = "/value"
 class Request(Wording):
     """Writes the request for one walk."""
 
-    def __init__(self, ground: Ground, walk: Walk, rng: random.Random) -> None:
-        """Args: ground and walk as found; rng chooses among the variants of every phrase."""
+    def __init__(
+        self, ground: Ground, walk: Walk, rng: random.Random, *, speaks: bool = True
+    ) -> None:
+        """Args:
+        ground: all services, explored.
+        walk: as found.
+        rng: chooses among the variants of every phrase.
+        speaks: whether who acts in a longer request may be the one who says it.
+        """
         super().__init__(ground, walk, rng)
+        self._speaks = speaks and self._is_long
         self._clauses = walk.clauses
         self._open = list(walk.clauses.restraints)
 
     def request(self) -> Pieces:
         """Return the whole instruction."""
+        opening = self._opening()
         pieces: list[str | Mark] = []
         group = self._clauses.group
         for step in self._walk.steps:
@@ -59,7 +71,21 @@ class Request(Wording):
         if self._walk.answer or self._clauses.counted:
             sentence = fill(self._choice("answers"), {"values": self._asked()})
             pieces += [" ", Mark(("demand", "answer"), sentence)]
-        return pieces
+        return mine([*opening, *pieces])
+
+    def _opening(self) -> Pieces:
+        """Return the sentence that says who is speaking, where something is done in a name."""
+        found = speaker_of(self._walk, lambda *key: self._address_of(key)) if self._speaks else None
+        if found is None:
+            return []
+        step, item = found
+        means = item.parameter.means
+        assert means is not None
+        words = self._slot(step, item)
+        self._speaker = (means, item.value)
+        self._short.call((means, item.value), flatten(words)[0], ME)
+        kind = "speaker_by_address" if item.source is None else "speaker"
+        return [*fill(self._choice(kind), {"person": words}), " "]
 
     def _plain(self, before: Pieces, step: WalkStep) -> Pieces:
         """Return the sentence for a write, with a restraint on the same row where one fits."""
@@ -71,19 +97,25 @@ class Request(Wording):
         leading = self._leading
         for forbidden in self._open:
             is_same = any(item.source == forbidden.fact for item in step.arguments)
-            if is_same and words[-1] == "." and self._rng.random() < _WITH_SENTENCE:
+            if (
+                is_same
+                and words[-1] == "."
+                and not self._tells
+                and self._rng.random() < _WITH_SENTENCE
+            ):
                 self._open.remove(forbidden)
                 joined = self._joined(before, self._demanded((step.name,), words[:-1]))
                 is_it = leading is not None and leading.source == forbidden.fact
                 added = self._forbidding(forbidden, is_it=is_it)
-                return [*joined, *fill(self._choice("forbid_with"), {"words": added})]
+                kind = "forbid_with_long" if _says_please(added) else "forbid_with"
+                return [*joined, *fill(self._choice(kind), {"words": added})]
         return self._joined(before, self._demanded((step.name,), words))
 
     def _with_joined(self, before: list[str | Mark], step: WalkStep) -> list[str | Mark]:
         """Return what was said so far, with the sentence for a write as a part of the last one."""
         last = before[-1] if before else ""
         is_open = isinstance(last, Mark) and last.tag[0] == "demand"
-        if not is_open or self._clauses.of_step(step.name) is not None:
+        if not is_open or self._tells or self._clauses.of_step(step.name) is not None:
             raise SynthesisError(f"{step.name}: its sentence cannot join another")
         assert isinstance(last, Mark)
         shared = {(item.parameter.means, item.value) for item in self._said}
@@ -127,9 +159,9 @@ class Request(Wording):
         listed: list[str | Mark] = []
         if walk.first in facts and walk.again in facts:
             noun = phrases().noun(walk.first.place)
-            template = self._choice("both_long" if self._is_long else "both").replace(
-                "{noun}", noun
-            )
+            is_told = (walk.first.row, walk.first.place.field) in self._told
+            kind = "both_said" if is_told else "both_long" if self._is_long else "both"
+            template = self._choice(kind).replace("{noun}", noun)
             listed += fill(template, {"row": self._row(walk.first.row)})
             facts = []
         for fact in facts:
@@ -163,7 +195,8 @@ class Request(Wording):
 
     def _each(self, part: Part, num: int, *, may_be_all: bool) -> Pieces:
         if part.by:
-            template = self._choice(f"each_time_{'most' if part.most else 'least'}")
+            kind = f"each_time_{'most' if part.most else 'least'}"
+            template = self._choice(f"{kind}_long" if self._is_long else kind)
             noun = phrases().noun(self._place(part, part.by))
             template = template.replace("{num}", phrases().stock("numbers")[num])
             template = template.replace("{noun}", noun)
@@ -212,12 +245,14 @@ class Request(Wording):
             is_state = fact.place.field in phrases().stock("states_of_rows")
             is_said = phrases().is_adjective(fact.place, str(condition.value))
             kind = "if_state" if is_state and is_said else "if_field"
-        template = self._choice(kind).replace("{noun}", noun)
+        told = longer().test(fact.place, str(condition.value)) if self._is_long else ""
+        template = told or self._choice(kind).replace("{noun}", noun)
         return fill(template, {"row": self._row(fact.row), "value": [value]})
 
     def _alone(self, forbidden: Forbidden) -> Pieces:
         words = self._forbidding(forbidden, is_it=False)
-        template = self._choice("forbid_alone")
+        kind = "forbid_alone_long" if _says_please(words) else "forbid_alone"
+        template = self._choice(kind)
         if "{Words}" in template:
             (mark,) = words
             assert isinstance(mark, Mark)
@@ -231,6 +266,8 @@ class Request(Wording):
         slot = slot_name(forbidden.pointer)
         pointers = [item.parameter.pointer for item in forbidden.arguments]
         fitting = phrases().restraints(forbidden.shape, pointers, forbidden.pointer)
+        if self._is_long and f"{{{slot}}}" in "".join(longer().restraints(forbidden.shape)):
+            fitting = longer().restraints(forbidden.shape)
         if not fitting:
             raise SynthesisError(f"no words that forbid {forbidden.shape.name}")
         template = self._rng.choice(list(fitting))
@@ -256,6 +293,11 @@ def as_step(forbidden: Forbidden) -> WalkStep:
         changes=(),
         known=(),
     )
+
+
+def _says_please(words: Pieces) -> bool:
+    """Return whether words that forbid something are a plea with its reason."""
+    return flatten(words)[0].startswith("please ")
 
 
 def branch(sentence: Pieces) -> Pieces:

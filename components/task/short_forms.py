@@ -7,7 +7,8 @@ on.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 
 from components.task.graph import Place, ToolGraph
 from components.task.known import RowKey, entity_of
@@ -17,13 +18,17 @@ from components.task.steps import WalkStep
 
 _LONG = 24
 """Letters from which words get a short form."""
+_FULLER = 18
+"""The same in longer requests."""
+_CODES = 2
+"""Mentions after the first in which a thing is called by its code; then it is `that incident`."""
 _PERSON = "that person"
 _ROLE = re.compile(
     r"the (?:new )?((?:[\w-]+ ){0,2}?[\w-]+) (?:of|on|behind|for|that|in|about|pinned|by|with) "
 )
 _CODE = re.compile(r"(?:the )?(?:[a-z-]+ ){1,3}([A-Z]{2,5}-\d+)")
 _JOINTS = frozenset(
-    {"behind", "of", "on", "to", "for", "that", "in", "about", "by", "with", "from"}
+    {"behind", "of", "on", "to", "for", "that", "in", "about", "by", "with", "from", "who"}
 )
 _NAMED = re.compile(r'the ([a-z-]+) ["A-Z]')
 
@@ -45,11 +50,20 @@ class ShortForms:
         """
         return self._short.get(key)
 
+    def forms(self, key: Hashable) -> frozenset[str]:
+        """Return what something may be called from now on; naming it so is not counted."""
+        words = self._short.get(key)
+        return frozenset() if words is None else frozenset({flatten(words)[0]})
+
     def keep(self, key: Hashable, words: Pieces) -> None:
         """Remember what something was called, for the next mention."""
         plain = flatten(words)[0]
         self._whole[key] = [plain]
         self._short[key] = self._made(key, plain)
+
+    def call(self, key: Hashable, whole: str, form: str) -> None:
+        """Call something by a form of its own from now on."""
+        self._whole[key], self._short[key] = [whole], [form]
 
     def name_person(self, key: Hashable = None) -> None:
         """Note that somebody is named by what a person would call them."""
@@ -85,12 +99,41 @@ class FullerShortForms(ShortForms):
     reader would take the last one.
     """
 
-    def __init__(self, graph: ToolGraph, rows: Mapping[RowKey, WalkStep]) -> None:
+    def __init__(
+        self,
+        graph: ToolGraph,
+        rows: Mapping[RowKey, WalkStep],
+        address_of: Callable[[Hashable], str] = lambda _key: "",
+    ) -> None:
+        """Args:
+        graph: the tools'.
+        rows: every row that an answer shows, and which.
+        address_of: the address of the person whom a key is about; empty: of nobody. One who is
+            named by number here and by address there is one person.
+        """
         super().__init__(graph, rows)
         self._unclear: set[str] = set()
+        self._address_of = address_of
+        self._codes: dict[Hashable, str] = {}
+        """What is called by its code -> what it is called once the code has been said enough."""
+        self._mentions: Counter[Hashable] = Counter()
+
+    def forms(self, key: Hashable) -> frozenset[str]:
+        keys = [item for item in self._short if item == key or self._is_same(item, key)]
+        found = [form for item in keys for form in super(FullerShortForms, self).forms(item)]
+        return frozenset([*found, *(self._codes[item] for item in keys if item in self._codes)])
 
     def get(self, key: Hashable) -> Pieces | None:
+        coded = next((item for item in self._codes if self._is_one(item, key)), None)
+        if coded is not None and self._codes[coded] not in self._unclear:
+            self._mentions[coded] += 1
+            if self._mentions[coded] > _CODES:
+                return [self._codes[coded]]
         found = super().get(key)
+        address = "" if found is not None else self._address_of(key)
+        for item, words in self._short.items():
+            if address and self._address_of(item) == address:
+                return words
         if found is None:
             # The row was named as what a value means: the customer of an invoice is an account.
             other = next((item for item in self._short if self._is_same(item, key)), None)
@@ -99,8 +142,20 @@ class FullerShortForms(ShortForms):
                 return short
         return found
 
+    def call(self, key: Hashable, whole: str, form: str) -> None:
+        for item in list(self._short):
+            if self._is_one(item, key):
+                super().call(item, whole, form)
+        super().call(key, whole, form)
+
+    def _is_one(self, left: Hashable, right: Hashable) -> bool:
+        return left == right or self._is_same(left, right)
+
     def keep(self, key: Hashable, words: Pieces) -> None:
         service, table = _table_of(key)
+        form = f"that {phrases().table_noun(service, table)}"
+        if any(used == form and not self._is_one(item, key) for item, used in self._codes.items()):
+            self._unclear.add(form)
         self._withdraw(f"that {phrases().table_noun(service, table)}", key)
         if self._is_person(key):
             self.name_person(key)
@@ -128,27 +183,33 @@ class FullerShortForms(ShortForms):
             return self._claimed(key, plain, _PERSON)
         code = _CODE.fullmatch(plain)
         if code is not None and not _JOINTS & set(plain.split()):
+            service, table = _table_of(key)
+            if self._is_clear(key):
+                self._codes[key] = f"that {phrases().table_noun(service, table)}"
             return [code[1]]  # a number of its own names a thing without its noun
-        if len(plain) <= _LONG or not plain.startswith("the "):
-            return [plain]
         service, table = _table_of(key)
         noun = phrases().table_noun(service, table)
+        named = re.fullmatch(rf"(?:the )?{re.escape(noun)} [a-z]+-[a-z-]+", plain)
+        if named is None and (len(plain) <= _FULLER or not plain.startswith("the ")):
+            return [plain]
         role = _NAMED.match(plain) or _ROLE.match(plain)
         is_picked = plain.startswith("the one with ")
         is_noun = f" {noun} " in plain and (role is None or not role[1].startswith("person"))
-        if is_picked or is_noun:
-            is_clear = all(
-                (other.service, other.table) != (service, table)
-                or other == key
-                or self._is_same(key, other)
-                for other in self._rows
-            )
+        if is_picked or is_noun or named is not None:
+            is_clear = self._is_clear(key)
             return self._claimed(key, plain, f"that {noun}") if is_clear else [plain]
         if role is None or role[1].split()[0] in ("person", "one"):
             return [plain]
         if plain.startswith("the new "):
             return self._claimed(key, plain, f"the new {role[1]}")
         return self._claimed(key, plain, f"that {role[1]}")
+
+    def _is_clear(self, key: Hashable) -> bool:
+        """Return whether no other row of its table is shown."""
+        return all(
+            (other.service, other.table) != _table_of(key) or self._is_one(key, other)
+            for other in self._rows
+        )
 
     def _claimed(self, key: Hashable, plain: str, form: str) -> Pieces:
         if form in self._unclear:
@@ -166,6 +227,9 @@ class FullerShortForms(ShortForms):
 
     def _is_same(self, left: Hashable, right: Hashable) -> bool:
         """Return whether a row and a value stand for one thing."""
+        address = self._address_of(left)
+        if address and address == self._address_of(right):
+            return True
         if isinstance(right, RowKey):
             left, right = right, left
         if not isinstance(left, RowKey) or not isinstance(right, tuple):

@@ -107,6 +107,8 @@ class Node:
     """Values of which one has to be used: the one read again, or what was found by it."""
     due: tuple[Known, ...] = ()
     """Values of a read beside the turn, of which one has to be used as well."""
+    hops: Mapping[str, int] = field(default_factory=dict)
+    """Step -> links that lead to what it shows from what the request names."""
 
     @property
     def services(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
+from components.task.beginnings import beginnings, relevant_reads
 from components.task.clauses import LEAST_LENGTH
 from components.task.filling import Arguments, Filler, is_grounded
 from components.task.graph import ToolShape, is_internal
@@ -21,22 +22,29 @@ from components.task.ground import Ground
 from components.task.known import Known, RowKey, other_names
 from components.task.provenance import shows
 from components.task.reads import ReadCall
+from components.task.sensible import MOST_HOPS, Sense, hops_of, hops_to
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
 
 _BUDGET = 140
 """Calls executed for one walk before it is given up."""
+_BUDGET_OF_PURPOSE = 30
+"""The same where all has to serve one purpose: another anchor helps more than another way."""
+LONGEST = 8
+"""Calls from which a walk may go one link further."""
 _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
 _NEW = 0.7
 """How much a service that was not visited yet is wanted, the more the fewer calls are left."""
+_FITTING = 5
+"""Writes, and reads beside the turn, tried at one place where all has to serve one purpose."""
 _PICKS = 0.35
 """Share of searches that look for rows to be picked of a list, before others."""
+_PICKS_OF_PURPOSE = 0.6
+"""The same where all has to serve one purpose."""
 _PICKED = 0.8
 """How much they are wanted then, and unwanted by the other searches."""
 _TELLERS = 8
 """Writes tried at one place of a walk that could state a value in a text."""
-_REACH = 3
-"""Reads between the first call and a value that the turn needs."""
 
 
 _BESIDE = (Phase.CHANGED, Phase.USED)
@@ -49,21 +57,33 @@ _Move = tuple[ToolShape, Arguments, ReadCall | None, Phase]
 class WalkSearch:
     """Searches for one walk through one anchor."""
 
-    def __init__(self, ground: Ground, k: int, length: int, rng: random.Random) -> None:
-        """Args: ground: all services, explored; k, length: K and L; rng: every choice."""
+    def __init__(
+        self, ground: Ground, k: int, length: int, rng: random.Random, purpose: str = ""
+    ) -> None:
+        """Args:
+        ground: all services, explored.
+        k: K.
+        length: L.
+        rng: every choice.
+        purpose: what all writes must serve; empty: they need have nothing in common.
+        """
+        self._purpose = purpose
+        self._hops = MOST_HOPS + (length >= LONGEST)
+        self._sense = Sense(ground, purpose)
         self._ground, self._graph = ground, ground.graph
         self._k, self._length, self._rng = k, length, rng
         self.executed = 0
         self._filler = Filler(ground.world, ground.graph, rng)
-        self._picks = rng.random() < _PICKS
+        self._picks = rng.random() < (_PICKS_OF_PURPOSE if purpose else _PICKS)
 
     def find(self, anchor: Anchor) -> Walk | None:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
-        self._anchor, self._left = anchor, _BUDGET
-        begin = self._beginnings(anchor)
+        self._anchor = anchor
+        self._left = _BUDGET_OF_PURPOSE if self._purpose else _BUDGET
+        begin = beginnings(self._ground, anchor)
         if not begin:
             return None
-        self._relevant = self._relevant_reads(anchor)
+        self._relevant = relevant_reads(self._ground, anchor)
         self._begin = begin
         return self._extend(Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
@@ -105,7 +125,7 @@ class WalkSearch:
         missing = self._k - len(node.services)
         has_room = missing > len(due)
         allowed = None if has_room else node.services | due
-        for moves in (self._turning(node, known), self._filling(node, known, allowed)):
+        for moves in (self._turning(node, known), self._filling(node, known, allowed, left)):
             ranked = []
             for number, (rank, move) in enumerate(moves):
                 service = move[0].service
@@ -113,6 +133,8 @@ class WalkSearch:
                 if service == last or (allowed is not None and service not in allowed):
                     continue
                 if (left == missing and not is_new) or (node.steps and not is_grounded(move[1])):
+                    continue
+                if self._purpose and hops_to(node.hops, move[1]) > self._hops:
                     continue
                 wanted = _NEW * missing / left if is_new else 0.0
                 ranked.append((rank - wanted + self._rng.random(), number, move))
@@ -160,10 +182,11 @@ class WalkSearch:
 
     def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
+        others = self._sense.others(node.steps, self._anchor)
         for shape in self._writes(node.focus):
-            if shape.service != node.again.place.service:
+            if shape.service != node.again.place.service and self._sense.makes_sense(shape, others):
                 filled = self._filler.drawn(shape, known, must=node.focus)
-                if filled is not None:
+                if filled is not None and self._sense.is_fit(node, shape, filled):
                     is_typed = all(not item.template for item in filled)
                     yield (-1.0 if is_typed else 0.3), (shape, filled, None, Phase.USED)
         if node.focus == (node.again,):
@@ -185,7 +208,7 @@ class WalkSearch:
         yield from self._rng.sample(tellers, min(_TELLERS, len(tellers)))
 
     def _filling(
-        self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
+        self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None, left: int
     ) -> Iterator[tuple[float, _Move]]:
         """Yield writes that use what is known and that the turn could do without."""
         if not node.steps or node.phase is Phase.START:
@@ -193,14 +216,44 @@ class WalkSearch:
         last = node.steps[-1].shape.service
         used = {step.shape.name for step in node.steps} | {self._anchor.trigger.name}
         usable = [item for item in known if item not in node.focus]
-        for shape in self._writes(node.due or usable):
-            is_open = allowed is None or shape.service in allowed
-            if is_open and shape.service != last and shape.name not in used:
-                filled = self._filler.drawn(shape, usable, must=node.due)
-                if filled is not None:
-                    yield 0.0, (shape, filled, None, node.phase)
+        others = self._sense.others(node.steps, self._anchor)
+        shapes = [
+            shape
+            for shape in self._writes(node.due or usable)
+            if (allowed is None or shape.service in allowed)
+            and shape.service != last
+            and shape.name not in used
+            and self._sense.makes_sense(shape, others)
+        ]
+        num = 0
+        for shape in self._some_first(node, shapes, left):
+            filled = self._filler.drawn(shape, usable, must=node.due)
+            if filled is not None and self._sense.is_fit(node, shape, filled):
+                yield 0.0, (shape, filled, None, node.phase)
+                num += 1
+                if self._purpose and num == _FITTING:
+                    break
         if not node.due and node.phase in _BESIDE:
             yield from self._side_reads(node, usable, allowed)
+
+    def _some_first(self, node: Node, shapes: list[ToolShape], left: int) -> Sequence[ToolShape]:
+        """Return writes in the order in which they are tried: those of services that are wanted
+        tend to come first. Without a purpose all are tried.
+        """
+        if not self._purpose:
+            return shapes
+        missing = self._k - len(node.services)
+        ranks = [
+            self._rng.random()
+            - (_NEW * missing / left if shape.service not in node.services else 0)
+            for shape in shapes
+        ]
+        order = sorted(range(len(shapes)), key=lambda number: ranks[number])
+        return [
+            shapes[number]
+            for number in order
+            if left > missing or shapes[number].service not in node.services
+        ]
 
     def _side_reads(
         self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None
@@ -209,8 +262,9 @@ class WalkSearch:
         taken = {
             (item.parameter.means, item.value) for step in node.steps for item in step.arguments
         }
-        for fact in known:
-            if (fact.means, fact.value) in taken:
+        num = 0
+        for fact in self._rng.sample(known, len(known)) if self._purpose else known:
+            if (fact.means, fact.value) in taken or (self._purpose and num >= _FITTING):
                 continue
             for call in self._ground.index.get((fact.means, fact.value), ()):
                 service = call.shape.service
@@ -218,6 +272,7 @@ class WalkSearch:
                 if is_open and len(call.arguments) == 1 and service not in node.services:
                     filled = self._filler.given(call.shape, call.arguments, known)
                     if filled is not None:
+                        num += 1
                         yield 0.6 + self._picked(call), (call.shape, filled, call, node.phase)
 
     def _stepped(
@@ -279,6 +334,7 @@ class WalkSearch:
             again=again,
             focus=focus,
             due=due,
+            hops={**node.hops, step.name: hops_of(node.hops, step)} if self._purpose else {},
         )
 
     def _is_pointless(self, node: Node, step: WalkStep) -> bool:
@@ -309,6 +365,8 @@ class WalkSearch:
             for item in step.arguments
             if item.source is not None and item.source.place == item.source.means
         }
+        if step.shape.is_write and self._sense.is_senseless(node.steps, step):
+            return True
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
 
@@ -357,6 +415,9 @@ class WalkSearch:
         used |= {fact.step for fact in answer.values()}
         if node.first.step not in used and self._is_answerable(node.first):
             answer[f"{node.first.place.field}_before"] = node.first
+            # Nobody asks for the old value alone.
+            if self._purpose and len(answer) == 1 and self._is_answerable(node.again):
+                answer[node.again.place.field] = node.again
             used.add(node.first.step)
         idle = [
             step.name
@@ -396,46 +457,6 @@ class WalkSearch:
             and not (field.free_text and fact.place.field != entity.title_field)
             and not is_internal(self._graph.blueprints, fact.place)
         )
-
-    def _beginnings(self, anchor: Anchor) -> list[tuple[float, ReadCall]]:
-        """Return the reads from which all that the turn needs can be found, and how far it is."""
-        wanted = {
-            (item.means, anchor.arguments[item.pointer])
-            for item in anchor.trigger.parameters
-            if item.pointer in anchor.arguments and item.names_row and not item.is_natural
-        }
-        wanted |= {need for call in anchor.again[:1] for need in call.needs}
-        ways = [self._ground.beginnings(*key) for key in sorted(wanted, key=str)]  # type: ignore[arg-type]
-        if not ways:
-            return [(0.0, call) for call in anchor.first_reads if call.can_begin]
-        return [
-            (0.5 * max(way[call] for way in ways), call)
-            for name in sorted(self._ground.reads)
-            for call in self._ground.reads[name]
-            if all(call in way for way in ways)
-        ]
-
-    def _relevant_reads(self, anchor: Anchor) -> tuple[tuple[int, ReadCall], ...]:
-        """Return the reads that lead to what the turn needs, with their distance from it."""
-        index = self._ground.index
-        wanted = {
-            (item.means, anchor.arguments[item.pointer])
-            for item in anchor.trigger.parameters
-            if item.pointer in anchor.arguments
-            and item.names_row
-            and not item.is_natural
-            and item.means is not None
-        }
-        found: dict[int, tuple[int, ReadCall]] = {}
-        layer = list(anchor.first_reads)
-        for distance in range(_REACH + 1):
-            fresh = [call for call in layer if id(call) not in found]
-            found.update({id(call): (distance, call) for call in fresh})
-            keys = set(wanted) if distance == 0 else set()
-            for call in fresh:
-                keys |= call.takes
-            layer = [call for key in sorted(keys, key=str) for call in index.get(key, ())]
-        return tuple(found.values())
 
 
 def _same(step: WalkStep, call: ReadCall) -> bool:

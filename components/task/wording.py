@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 from components.environment.names import plural
 from components.errors import SynthesisError
@@ -16,10 +17,13 @@ from components.task.clauses import LEAST_LENGTH, Group
 from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
-from components.task.known import Known, RowKey, entity_of
+from components.task.known import Known, RowKey, address_of, entity_of
+from components.task.longer import longer
+from components.task.news import Changed, cause_of, news_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
+from components.task.pronouns import ME, owned
 from components.task.short_forms import FullerShortForms, ShortForms
-from components.task.spans import Mark, Pieces, fill
+from components.task.spans import Mark, Pieces, fill, flatten
 from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
@@ -49,11 +53,24 @@ class Wording:
             for fact in step.known:
                 self._shown_by.setdefault(fact.row, step)
         self._is_long = len(walk.steps) >= LEAST_LENGTH
-        forms = FullerShortForms if self._is_long else ShortForms
-        self._short = forms(ground.graph, self._shown_by)
+        self._news = news_of(walk) if self._is_long else {}
+        """What reactions of the walk change, by step, to be told with its sentence."""
+        self._told: set[Changed] = set()
+        """Those of it that have been told."""
+        self._tells = False
+        """Whether the last sentence tells of a change."""
+        self._speaker: tuple[Place | None, Any] | None = None
+        """Who says the request, as what a value means and the value; None: nobody in particular."""
+        self._world = ground.world.initial
+        self._short = (
+            FullerShortForms(ground.graph, self._shown_by, self._address_of)
+            if self._is_long
+            else ShortForms(ground.graph, self._shown_by)
+        )
 
     def _sentence(self, step: WalkStep) -> Pieces:
         pointers = [item.parameter.pointer for item in step.arguments]
+        self._tells = False
         template = self._rng.choice(self._said_as(step, pointers))
         names = {slot_name(pointer) for pointer in pointers}
         template = OPTIONAL.sub(lambda found: found[1] if found[2] in names else "", template)
@@ -64,21 +81,117 @@ class Wording:
         )
         self._leading = order[0] if order else None
         self._said = [item for item in order if item.parameter.names_row]
-        return fill(
-            template,
-            {slot_name(item.parameter.pointer): self._slot(step, item) for item in order},
-        )
+        values: dict[str, Pieces] = {}
+        for item in order:
+            words = self._slot(step, item)
+            if self._is_long and values:
+                words = self._of_leading(words)
+            values[slot_name(item.parameter.pointer)] = words
+        return self._telling(step, fill(template, values))
 
     def _said_as(self, step: WalkStep, pointers: Sequence[str]) -> Sequence[str]:
         """Return sentence templates for a write; a form's words only where there are no others."""
         fitting = phrases().sentences(step.shape, pointers)
+        if not self._is_long:
+            return fitting
+        actor = longer().actor(step.shape)
+        is_speaking = not actor or any(
+            slot_name(item.parameter.pointer) == actor and self._is_speaker(item)
+            for item in step.arguments
+        )
+        longest = longer().sentences(step.shape, pointers) if is_speaking else ()
         stiff = tuple(phrases().stock("stiff"))
-        plain = [text for text in fitting if not text.startswith(stiff)]
-        return plain if self._is_long and plain else fitting
+        return longest or [text for text in fitting if not text.startswith(stiff)] or fitting
+
+    def _is_speaker(self, item: Argument) -> bool:
+        key = (item.parameter.means, item.value)
+        if self._speaker is None or not item.parameter.names_row:
+            return False
+        address = self._address_of(key)
+        return self._speaker == key or (
+            address != "" and address == self._address_of(self._speaker)
+        )
+
+    def _address_of(self, key: Hashable) -> str:
+        """Return the address of the person whom a row or a value names; empty: it names nobody."""
+        if isinstance(key, RowKey):
+            if phrases().table_noun(key.service, key.table) not in phrases().stock("people"):
+                return ""  # what belongs to somebody is not that somebody: a mailbox
+            table = Place(key.service, key.table, "")
+            means: Place | None = Place(key.service, key.table, entity_of(self._graph, table).key)
+            value: Any = key.row_id
+        elif isinstance(key, tuple):
+            means, value = key
+        else:
+            return ""
+        return "" if means is None else address_of(self._graph, self._world, means, value)
+
+    def _of_leading(self, words: Pieces) -> Pieces:
+        """Return words with a pronoun for what the sentence named first: `its channel`."""
+        leading = self._leading
+        if leading is None or not leading.parameter.names_row or leading.parameter.means is None:
+            return words
+        return owned(
+            words,
+            self._names_of(leading),
+            "their" if self._is_person(leading.parameter.means) else "its",
+        )
+
+    def _names_of(self, item: Argument) -> set[str]:
+        """Return what a row that an argument names is called by now."""
+        keys: list[Hashable] = [(item.parameter.means, item.value)]
+        names = {item.words or str(item.value)} if item.source is None else set()
+        if item.source is not None:
+            keys += [(item.source.means, item.value)]
+            if item.source.place == item.source.means:
+                keys += [item.source.row]
+        return names.union(*(self._short.forms(key) for key in keys)) - {ME}
+
+    def _telling(self, step: WalkStep, sentence: Pieces) -> Pieces:
+        """Return the sentence of a write, with what its reactions change that is used later."""
+        news = self._news.get(step.name, ())
+        last = sentence[-1] if sentence else ""
+        if not news or not isinstance(last, str) or not last.endswith("."):
+            return sentence
+        told: list[str | Mark] = []
+        for fact in news:
+            key = (fact.row, fact.place.field)
+            if key in self._told:
+                continue
+            # A second change is told as a clause of its own: `which` would be the first.
+            fitting = [text for text in longer().said(fact.place) if not told or text[0] == ";"]
+            if not fitting:
+                continue
+            template = self._rng.choice(fitting)
+            template = f", and{template[1:]}" if told else template
+            told += fill(template, {"row": self._subject(fact)})
+            self._told.add(key)
+            for other in news if longer().tail(template) else ():
+                # `a new follow-up time and a new callback code`
+                tail = next(filter(None, map(longer().tail, longer().said(other.place))), "")
+                is_told = (other.row, other.place.field) in self._told
+                if other.row == fact.row and tail and not is_told:
+                    told.append(f" and {tail}")
+                    self._told.add((other.row, other.place.field))
+        self._tells = True
+        return [*sentence[:-1], last[:-1], *told, "."]
+
+    def _subject(self, fact: Known) -> Pieces:
+        """Return the words for the row that a reaction changes."""
+        words = self._row(fact.row)
+        leading = self._leading
+        if leading is None or leading.parameter.means is None:
+            return words
+        is_person = self._is_person(leading.parameter.means)
+        if flatten(words)[0] in self._names_of(leading) and not is_person:
+            return [Mark(words[0].tag, ["it"])] if isinstance(words[0], Mark) else ["it"]
+        return self._of_leading(words)
 
     def _slot(self, step: WalkStep, item: Argument) -> Pieces:
         pointer = item.parameter.pointer
         means = item.parameter.means
+        if self._is_speaker(item):
+            return [ME]
         if item is self._it and means is not None and not self._is_person(means):
             return ["it"]
         group = self._walk.clauses.group
@@ -138,14 +251,22 @@ class Wording:
             return self._row(fact.row)
         key = (fact.means, fact.value)
         short = self._short.get(key)
+        called = longer().called(fact.place) if (fact.row, fact.place.field) in self._told else ""
+        if short is None and called:
+            self._short.keep(key, [called])
+            return [called]
         if short is None:
-            template = self._rng.choice(
-                phrases().link(fact.place, is_then=self._is_new(fact), is_long=self._is_long)
-            )
+            template = self._rng.choice(self._links(fact))
             words = fill(template, {"row": self._row(fact.row)})
             self._short.keep(key, words)
             return words
         return short
+
+    def _links(self, fact: Known) -> Sequence[str]:
+        """Return phrases for the row that a field of another names."""
+        is_new = self._is_new(fact)
+        own = longer().link(fact.place) if self._is_long and not is_new else ()
+        return own or phrases().link(fact.place, is_then=is_new, is_long=self._is_long)
 
     def _names_row(self, fact: Known) -> bool:
         """Return whether the value's meaning is a key, or a name that rows are called by."""
@@ -155,21 +276,13 @@ class Wording:
 
     def _is_new(self, fact: Known) -> bool:
         """Return whether a reaction of the walk made the value before it was read."""
-        return any(
-            change.cause.startswith("reaction:")
-            and (change.service, change.table, change.row_id)
-            == (fact.row.service, fact.row.table, fact.row.row_id)
-            and change.before is not None
-            and change.before.get(fact.place.field) != fact.value
-            and step.name < fact.step
-            for step in self._walk.steps
-            for change in step.changes
-        )
+        return cause_of(self._walk, fact) is not None
 
     def _noun_phrase(self, fact: Known, time: str = "") -> Pieces:
         kind = time or ("then" if self._is_new(fact) else "plain")
         if self._is_long and kind in ("then", "before"):
-            kind = f"{kind}_long"
+            is_told = (fact.row, fact.place.field) in self._told
+            kind = f"{kind}_{'said' if is_told else 'long'}"
         template = self._choice(kind).replace("{noun}", phrases().noun(fact.place))
         return fill(template, {"row": self._row(fact.row)})
 
@@ -238,6 +351,9 @@ class Wording:
         kind = "time" if isinstance(by.value, str) else "number"
         template = self._choice(f"{'most' if pick.most else 'least'}_{kind}")
         before = template.replace("{noun}", phrases().noun(by.place))
+        if self._is_long:
+            # `the event organized by Rosa Quintero with the latest start time`
+            return [*words, before.removeprefix("the one").removesuffix(" among")]
         return [f"{before} ", *several]
 
     def _several(self, row: RowKey, words: Pieces) -> Pieces:

@@ -15,7 +15,7 @@ from tests.task.builders import builtin_system, composed
 
 def asking() -> ComposedTask:
     """A task that asks for one text."""
-    return next(item for item in composed(3, 7, 6) if len(item.task.answer) == 1)
+    return next(item for item in composed(2, 4, 6) if len(item.task.answer) == 1)
 
 
 @pytest.mark.parametrize(

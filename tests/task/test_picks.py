@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -63,11 +64,14 @@ def test_where_no_single_row_is_the_extreme_nothing_can_be_derived(rows: Any) ->
         derive_value(source("amount", most=False), "", {"s1": data})
 
 
+SEEDS = (104, 179, 317, 362)
+"""Drafts whose request picks a row; few do."""
+
+
 def test_composed_tasks_pick_rows_and_fail_whoever_picks_the_next_best() -> None:
     system = system_of(builtin_services())
     drawn = [
-        compose_task(system, Settings(k=3, walk_length=6, distractors=1), seed)
-        for seed in range(90)
+        compose_task(system, Settings(k=3, walk_length=6, distractors=1), seed) for seed in SEEDS
     ]
     tasks = [item for item in drawn if isinstance(item, ComposedTask)]
     picking = [
@@ -79,7 +83,7 @@ def test_composed_tasks_pick_rows_and_fail_whoever_picks_the_next_best() -> None
     assert len(picking) >= 3
     wrong = 0
     for item in picking:
-        assert " among the " in item.task.instruction
+        assert re.search(" with the (latest|earliest|highest|lowest) ", item.task.instruction)
         for probe in item.certificate.probes.values():
             if probe.kind == "wrong_pick":
                 wrong += 1

@@ -1,0 +1,176 @@
+"""Longer requests: what is asked for together, what is told of changes, who speaks, pronouns."""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+
+import pytest
+
+from components.environment.catalog_loader import builtin_services
+from components.errors import SynthesisError
+from components.records.task import FromObservation
+from components.records.world import WorldSpec
+from components.task.author import author_task
+from components.task.compose import WORLD_NOW, ComposedTask, compose_task, services_for_tasks
+from components.task.drawing import drawn_walk
+from components.task.graph import Place
+from components.task.ground import Ground, ground_of
+from components.task.longer import longer, tool_name
+from components.task.naturalness import limit_of, marks_of, weight_of
+from components.task.news import cause_of, news_of
+from components.task.pronouns import mine, owned
+from components.task.purposes import purposes
+from components.task.spans import Mark, Pieces, flatten
+from components.task.steps import Walk
+from tests.task.builders import Settings, system_of
+
+SEEDS = 14
+
+
+@cache
+def ground() -> Ground:
+    system = system_of(builtin_services())
+    services = services_for_tasks(system, ())
+    return ground_of(system, WorldSpec(services=services, distractors=(), now=WORLD_NOW))
+
+
+@cache
+def walks() -> tuple[tuple[str, Walk], ...]:
+    found = []
+    for purpose in dict.fromkeys(purposes().names(3)):
+        for seed in range(3):
+            walk = drawn_walk(ground(), 3, 6, random.Random(f"{purpose}{seed}"), purpose)
+            if walk is not None:
+                found.append((purpose, walk))
+    assert len(found) > 15
+    return tuple(found)
+
+
+@cache
+def tasks() -> tuple[ComposedTask, ...]:
+    system = system_of(builtin_services())
+    made = (
+        compose_task(system, Settings(k=3, walk_length=6, distractors=1), seed)
+        for seed in range(100, 100 + SEEDS)
+    )
+    return tuple(item for item in made if isinstance(item, ComposedTask))
+
+
+def test_all_writes_of_a_walk_serve_its_purpose_and_none_undoes_another() -> None:
+    for purpose, walk in walks():
+        writes = [step.shape for step in walk.steps if step.shape.is_write]
+        tools = [tool_name(shape) for shape in writes]
+
+        assert all(purposes().serves(shape, purpose) for shape in writes), (purpose, tools)
+        assert not list(purposes().pairs_apart(tools))
+        assert len(set(tools)) == len(tools)
+
+
+def test_tools_that_undo_each_other_are_apart_in_either_order_and_others_are_not() -> None:
+    apart = list(purposes().pairs_apart(["helpdesk.set_priority", "helpdesk.resolve_ticket"]))
+
+    assert apart == [("helpdesk.resolve_ticket", "helpdesk.set_priority")]
+    assert not list(purposes().pairs_apart(["helpdesk.set_priority", "helpdesk.add_comment"]))
+
+
+def test_a_value_is_a_reason_only_for_what_it_bears_on() -> None:
+    status = Place("incidents", "incident", "status")
+    graph = ground().graph
+    cancel = graph.tools["travel", "cancel_trip"]
+
+    assert purposes().bears(status, "closed", cancel)
+    assert not purposes().bears(status, "open", cancel)
+    assert not purposes().bears(Place("crm", "account", "status"), "active", cancel)
+
+
+def test_every_tool_that_the_data_names_is_one_of_the_catalog() -> None:
+    known = {f"{service}.{name}" for service, name in ground().graph.tools}
+    text = str(purposes()._data) + str(longer()._data["sentences"])
+    services = "|".join(builtin_services())
+    named = set(re.findall(rf"'((?:{services})\.[a-z_]+)'", text))
+
+    assert named
+    assert named <= known
+
+
+def test_a_change_that_is_used_later_is_told_before_it_is_used() -> None:
+    told = 0
+    for item in tasks():
+        text = item.task.instruction
+        for change in re.finditer(
+            r"gives? [^.;]* a new ([a-z]+(?: [a-z]+)?)|gets a new ([a-z]+)", text
+        ):
+            noun = change[1] or change[2]
+            if f"the new {noun}" in text:
+                told += 1
+                assert text.index(f"the new {noun}") > change.start()
+    assert told > SEEDS / 2
+
+
+def test_news_are_values_that_a_reaction_made_and_that_something_uses() -> None:
+    for _purpose, walk in walks():
+        for step, facts in news_of(walk).items():
+            for fact in facts:
+                cause = cause_of(walk, fact)
+                assert cause is not None
+                assert cause.name == step < fact.step
+
+
+def test_requests_with_somebody_acting_begin_with_who_speaks_and_still_need_the_reading() -> None:
+    speaking = [item for item in tasks() if item.task.instruction.startswith("I am ")]
+    assert speaking
+    for item in speaking:
+        assert " me" in item.task.instruction or " my " in item.task.instruction
+        assert " of me" not in item.task.instruction
+        sources = [s for step in item.task.gold.values() for s in step.arguments.values()]
+        assert any(isinstance(source, FromObservation) for source in sources)
+
+
+def test_admitted_requests_have_no_more_marks_than_are_allowed() -> None:
+    refused = 0
+    for _purpose, walk in walks():
+        spec = WorldSpec(services=walk.services, distractors=(), now=WORLD_NOW)
+        try:
+            text = author_task(ground(), walk, spec, 0, random.Random(0)).instruction
+        except SynthesisError:
+            continue
+        chained = f"{text} Cancel the trip of the deputy of the owner of the channel of EV-2034."
+        before, after = (weight_of(marks_of(ground(), walk, one)) for one in (text, chained))
+        assert after >= before + 3
+        refused += before >= limit_of(walk)
+    assert refused < len(walks()) / 2
+
+
+@pytest.mark.parametrize(
+    ("words", "owners", "wanted"),
+    [
+        ("the channel of EV-2034", ("EV-2034",), "its channel"),
+        (
+            "the freight code of the invoice for SH-52",
+            ("SH-52",),
+            "the freight code of its invoice",
+        ),
+        ("the channel of EV-20345", ("EV-2034",), "the channel of EV-20345"),
+        ("the document on the agenda of EV-1", ("EV-1",), "the document on its agenda"),
+        ("the channel of EV-1", (), "the channel of EV-1"),
+    ],
+)
+def test_a_pronoun_stands_for_the_owner_alone(
+    words: str, owners: tuple[str, ...], wanted: str
+) -> None:
+    assert flatten(owned([words], owners, "its"))[0] == wanted
+
+
+def test_my_stands_for_of_me_and_marks_keep_their_words() -> None:
+    pieces: Pieces = [
+        "Cancel ",
+        Mark(("referent", "s1"), ["the trip of ", "me"]),
+        " in the channel for me.",
+    ]
+
+    text, spans = flatten(mine(pieces))
+
+    assert text == "Cancel my trip in the channel for me."
+    assert text[spans["referent", "s1"].start : spans["referent", "s1"].end] == "my trip"
