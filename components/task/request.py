@@ -43,7 +43,7 @@ class Request(Wording):
         speaks: whether who acts in a longer request may be the one who says it.
         """
         super().__init__(ground, walk, rng)
-        self._speaks = speaks and self._is_long
+        self._speaks = speaks and self._is_full
         self._clauses = walk.clauses
         self._open = list(walk.clauses.restraints)
 
@@ -196,7 +196,7 @@ class Request(Wording):
     def _each(self, part: Part, num: int, *, may_be_all: bool) -> Pieces:
         if part.by:
             kind = f"each_time_{'most' if part.most else 'least'}"
-            template = self._choice(f"{kind}_long" if self._is_long else kind)
+            template = self._choice(f"{kind}_long" if self._is_full else kind)
             noun = phrases().noun(self._place(part, part.by))
             template = template.replace("{num}", phrases().stock("numbers")[num])
             template = template.replace("{noun}", noun)
@@ -245,7 +245,7 @@ class Request(Wording):
             is_state = fact.place.field in phrases().stock("states_of_rows")
             is_said = phrases().is_adjective(fact.place, str(condition.value))
             kind = "if_state" if is_state and is_said else "if_field"
-        told = longer().test(fact.place, str(condition.value)) if self._is_long else ""
+        told = longer().test(fact.place, str(condition.value)) if self._is_full else ""
         template = told or self._choice(kind).replace("{noun}", noun)
         return fill(template, {"row": self._row(fact.row), "value": [value]})
 
@@ -266,7 +266,7 @@ class Request(Wording):
         slot = slot_name(forbidden.pointer)
         pointers = [item.parameter.pointer for item in forbidden.arguments]
         fitting = phrases().restraints(forbidden.shape, pointers, forbidden.pointer)
-        if self._is_long and f"{{{slot}}}" in "".join(longer().restraints(forbidden.shape)):
+        if self._is_full and f"{{{slot}}}" in "".join(longer().restraints(forbidden.shape)):
             fitting = longer().restraints(forbidden.shape)
         if not fitting:
             raise SynthesisError(f"no words that forbid {forbidden.shape.name}")

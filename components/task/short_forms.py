@@ -104,16 +104,20 @@ class FullerShortForms(ShortForms):
         graph: ToolGraph,
         rows: Mapping[RowKey, WalkStep],
         address_of: Callable[[Hashable], str] = lambda _key: "",
+        *,
+        is_full: bool = True,
     ) -> None:
         """Args:
         graph: the tools'.
         rows: every row that an answer shows, and which.
         address_of: the address of the person whom a key is about; empty: of nobody. One who is
             named by number here and by address there is one person.
+        is_full: whether channels, codes and persons have short forms too.
         """
         super().__init__(graph, rows)
+        self._is_full = is_full
         self._unclear: set[str] = set()
-        self._address_of = address_of
+        self._address_of = address_of if is_full else lambda _key: ""
         self._codes: dict[Hashable, str] = {}
         """What is called by its code -> what it is called once the code has been said enough."""
         self._mentions: Counter[Hashable] = Counter()
@@ -184,13 +188,15 @@ class FullerShortForms(ShortForms):
         code = _CODE.fullmatch(plain)
         if code is not None and not _JOINTS & set(plain.split()):
             service, table = _table_of(key)
-            if self._is_clear(key):
+            if self._is_full and self._is_clear(key):
                 self._codes[key] = f"that {phrases().table_noun(service, table)}"
             return [code[1]]  # a number of its own names a thing without its noun
         service, table = _table_of(key)
         noun = phrases().table_noun(service, table)
         named = re.fullmatch(rf"(?:the )?{re.escape(noun)} [a-z]+-[a-z-]+", plain)
-        if named is None and (len(plain) <= _FULLER or not plain.startswith("the ")):
+        named = named if self._is_full else None
+        least = _FULLER if self._is_full else _LONG
+        if named is None and (len(plain) <= least or not plain.startswith("the ")):
             return [plain]
         role = _NAMED.match(plain) or _ROLE.match(plain)
         is_picked = plain.startswith("the one with ")

@@ -217,14 +217,14 @@ class WalkSearch:
         used = {step.shape.name for step in node.steps} | {self._anchor.trigger.name}
         usable = [item for item in known if item not in node.focus]
         others = self._sense.others(node.steps, self._anchor)
-        shapes = [
+        shapes = (
             shape
             for shape in self._writes(node.due or usable)
             if (allowed is None or shape.service in allowed)
             and shape.service != last
             and shape.name not in used
             and self._sense.makes_sense(shape, others)
-        ]
+        )
         num = 0
         for shape in self._some_first(node, shapes, left):
             filled = self._filler.drawn(shape, usable, must=node.due)
@@ -236,12 +236,14 @@ class WalkSearch:
         if not node.due and node.phase in _BESIDE:
             yield from self._side_reads(node, usable, allowed)
 
-    def _some_first(self, node: Node, shapes: list[ToolShape], left: int) -> Sequence[ToolShape]:
-        """Return writes in the order in which they are tried: those of services that are wanted
-        tend to come first. Without a purpose all are tried.
+    def _some_first(self, node: Node, found: Iterator[ToolShape], left: int) -> Iterator[ToolShape]:
+        """Yield writes in the order in which they are tried: those of services that are wanted tend
+        to come first. Without a purpose all are tried, one by one.
         """
         if not self._purpose:
-            return shapes
+            yield from found
+            return
+        shapes = list(found)
         missing = self._k - len(node.services)
         ranks = [
             self._rng.random()
@@ -249,11 +251,11 @@ class WalkSearch:
             for shape in shapes
         ]
         order = sorted(range(len(shapes)), key=lambda number: ranks[number])
-        return [
+        yield from (
             shapes[number]
             for number in order
             if left > missing or shapes[number].service not in node.services
-        ]
+        )
 
     def _side_reads(
         self, node: Node, known: Sequence[Known], allowed: frozenset[str] | None

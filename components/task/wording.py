@@ -53,7 +53,10 @@ class Wording:
             for fact in step.known:
                 self._shown_by.setdefault(fact.row, step)
         self._is_long = len(walk.steps) >= LEAST_LENGTH
-        self._news = news_of(walk) if self._is_long else {}
+        looked_up = sum(edit.kind == "lookup" for edit in walk.edits)
+        self._is_full = len(walk.steps) - looked_up >= LEAST_LENGTH
+        """Whether it is long without what calibration looks up, and said in the longer words."""
+        self._news = news_of(walk) if self._is_full else {}
         """What reactions of the walk change, by step, to be told with its sentence."""
         self._told: set[Changed] = set()
         """Those of it that have been told."""
@@ -63,7 +66,7 @@ class Wording:
         """Who says the request, as what a value means and the value; None: nobody in particular."""
         self._world = ground.world.initial
         self._short = (
-            FullerShortForms(ground.graph, self._shown_by, self._address_of)
+            FullerShortForms(ground.graph, self._shown_by, self._address_of, is_full=self._is_full)
             if self._is_long
             else ShortForms(ground.graph, self._shown_by)
         )
@@ -84,7 +87,7 @@ class Wording:
         values: dict[str, Pieces] = {}
         for item in order:
             words = self._slot(step, item)
-            if self._is_long and values:
+            if self._is_full and values:
                 words = self._of_leading(words)
             values[slot_name(item.parameter.pointer)] = words
         return self._telling(step, fill(template, values))
@@ -99,7 +102,7 @@ class Wording:
             slot_name(item.parameter.pointer) == actor and self._is_speaker(item)
             for item in step.arguments
         )
-        longest = longer().sentences(step.shape, pointers) if is_speaking else ()
+        longest = longer().sentences(step.shape, pointers) if is_speaking and self._is_full else ()
         stiff = tuple(phrases().stock("stiff"))
         return longest or [text for text in fitting if not text.startswith(stiff)] or fitting
 
@@ -265,7 +268,7 @@ class Wording:
     def _links(self, fact: Known) -> Sequence[str]:
         """Return phrases for the row that a field of another names."""
         is_new = self._is_new(fact)
-        own = longer().link(fact.place) if self._is_long and not is_new else ()
+        own = longer().link(fact.place) if self._is_full and not is_new else ()
         return own or phrases().link(fact.place, is_then=is_new, is_long=self._is_long)
 
     def _names_row(self, fact: Known) -> bool:
@@ -351,7 +354,7 @@ class Wording:
         kind = "time" if isinstance(by.value, str) else "number"
         template = self._choice(f"{'most' if pick.most else 'least'}_{kind}")
         before = template.replace("{noun}", phrases().noun(by.place))
-        if self._is_long:
+        if self._is_full:
             # `the event organized by Rosa Quintero with the latest start time`
             return [*words, before.removeprefix("the one").removesuffix(" among")]
         return [f"{before} ", *several]

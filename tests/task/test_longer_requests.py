@@ -174,3 +174,22 @@ def test_my_stands_for_of_me_and_marks_keep_their_words() -> None:
 
     assert text == "Cancel my trip in the channel for me."
     assert text[spans["referent", "s1"].start : spans["referent", "s1"].end] == "my trip"
+
+
+def test_short_walks_and_their_requests_stay_byte_for_byte_what_they_were() -> None:
+    """A policy that comes with the program was trained on them."""
+    system = system_of(builtin_services())
+    made = [
+        compose_task(system, Settings(k=2, walk_length=length, distractors=1), seed)
+        for seed, length in enumerate((3, 3, 3, 4, 4, 4))
+    ]
+
+    names = [item.task.task_id for item in made if isinstance(item, ComposedTask)]
+    assert names == [
+        "t_d7b54f88d6",
+        "t_1832a204da",
+        "t_f432dc7c3d",
+        "t_f0bf8e0373",
+        "t_f30a8918db",
+        "t_996ef72563",
+    ]
