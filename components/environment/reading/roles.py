@@ -7,7 +7,7 @@ what is left is a value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from components.environment.reading.features import ToolView, words_of_roles
 from components.environment.reading.nouns import key_noun
@@ -51,11 +51,26 @@ def assign_roles(
             picks.append(param)
             continue
         roles[param.name] = plain or _other_role(param, kind, operation)
+    if operation is Operation.GET and not picks:
+        picks = _only_key(view.params, roles)
     for param in picks:
         role = _pick_role(param, picks, operation, entity)
         # What a schema lists are kinds of things, and no records that were made.
         roles[param.name] = Role.VALUE if role is Role.PARENT and param.enum else role
     return {param.name: roles[param.name] for param in view.params}
+
+
+def _only_key(params: Sequence[Param], roles: Mapping[str, Role]) -> list[Param]:
+    """Return the one text that must be given to get something, if there is one: it says of what."""
+    keys = [
+        param
+        for param in params
+        if param.is_required
+        and param.type == "string"
+        and not param.enum
+        and roles[param.name] is Role.VALUE
+    ]
+    return keys if len(keys) == 1 else []
 
 
 def _plain_role(param: Param, kind: str, operation: Operation) -> Role | None:
