@@ -83,6 +83,27 @@ def test_roles_tell_keys_queries_and_paging_apart() -> None:
     assert _read("add_note_to_plant").roles == {"plant_id": Role.PARENT, "note": Role.VALUE}
 
 
+def test_the_one_text_that_something_is_got_by_picks_it() -> None:
+    said = {"type": "string", "enum": ["brief", "whole"]}
+    read = read_spec(
+        spec(
+            *_GARDEN,
+            tool("get_page", "Get a page.", "title"),
+            {
+                **tool("get_song", "Get a song."),
+                "inputSchema": {
+                    "type": "object",
+                    "properties": {"manner": said},
+                    "required": ["manner"],
+                },
+            },
+        )
+    )
+
+    assert read["get_page"].roles == {"title": Role.IDENTIFIER}
+    assert Role.IDENTIFIER not in read["get_song"].roles.values()
+
+
 def test_an_id_to_be_found_first_is_harder_than_no_argument() -> None:
     assert _read("get_plant").difficulty > _read("list_plants").difficulty
 
