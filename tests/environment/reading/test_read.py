@@ -84,24 +84,10 @@ def test_roles_tell_keys_queries_and_paging_apart() -> None:
 
 
 def test_the_one_text_that_something_is_got_by_picks_it() -> None:
-    said = {"type": "string", "enum": ["brief", "whole"]}
-    read = read_spec(
-        spec(
-            *_GARDEN,
-            tool("get_page", "Get a page.", "title"),
-            {
-                **tool("get_song", "Get a song."),
-                "inputSchema": {
-                    "type": "object",
-                    "properties": {"manner": said},
-                    "required": ["manner"],
-                },
-            },
-        )
-    )
+    page = tool("get_page", "Get a page.", "title")
+    sections = tool("get_sections", "List sections of a page.", "title")
 
-    assert read["get_page"].roles == {"title": Role.IDENTIFIER}
-    assert Role.IDENTIFIER not in read["get_song"].roles.values()
+    assert read_spec(spec(page, sections))["get_page"].roles == {"title": Role.IDENTIFIER}
 
 
 def test_an_id_to_be_found_first_is_harder_than_no_argument() -> None:
