@@ -20,7 +20,7 @@ from components.records.blueprint import QuarantineReason, SeedData
 from components.records.frozen import FrozenDict
 from components.records.spec import ServiceSpec
 
-_LEAST = 0.03
+_LEAST = 0.1
 """Probability that a second reading has at least."""
 _TURNS = frozenset({"a write writes", "a read reads"})
 """Rules by which a tool's words say that its functional class is another."""

@@ -13,7 +13,7 @@ from attribution.patchers.task import respelled_steps
 from components.environment.world import build_world
 from components.records.base import to_json
 from components.records.system import System
-from components.records.task import Condition, Task
+from components.records.task import Condition, Every, Task
 from tests.task.builders import changed, system_with
 
 KINDS = ("restraint", "condition", "every", "count", "date")
@@ -53,8 +53,8 @@ def damaged(task: Task, kind: str) -> Task:
     body: dict[str, Any] = clause.model_dump()
     if isinstance(clause, Condition):
         body["holds"] = not clause.holds
-    elif kind == "every":
-        body["steps"] = body["steps"][:-1]
+    elif isinstance(clause, Every):
+        body |= {"most": not clause.most} if clause.by else {"steps": body["steps"][:-1]}
     else:
         pointer = sorted(body["arguments"])[0]
         body["arguments"] = {

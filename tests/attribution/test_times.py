@@ -131,10 +131,13 @@ def last_span(name: str) -> tuple[tuple[str, ...], FromInstruction]:
 
 
 def look_before_a_write(trajectory: Trajectory) -> int:
-    """Return the first turn that changes nothing, before one that changes something."""
-    changes = [
-        any(item.call is not None and item.call.changes for item in turn.observations)
+    """Return the first turn that looks at something, before one that changes something or tries."""
+    looks = [
+        all(
+            item.call is not None and item.call.envelope["ok"] and not item.call.changes
+            for item in turn.observations
+        )
         for turn in trajectory.turns
     ]
-    pairs = enumerate(pairwise(changes))
-    return next(index for index, pair in pairs if pair == (False, True))
+    pairs = enumerate(pairwise(looks))
+    return next(index for index, pair in pairs if pair == (True, False))
