@@ -12,6 +12,21 @@ _BLOCK = re.compile(
 )
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+STRICT_JSON = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse)
+"""JSON as its standard has it: no key twice, no NaN."""
+
+
 class Unusable(Exception):
     """The answer holds nothing of what was asked; the text says what is missing."""
 

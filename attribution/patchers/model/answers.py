@@ -6,13 +6,12 @@ whatever else comes is refused with a reason that the model can be told.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from attribution.change import Operation
 from components.environment.values import settle
-from components.model.answers import Unusable, blocks_of, is_open
+from components.model.answers import STRICT_JSON, Unusable, blocks_of, is_open
 from components.model.records import Tried
 
 MAX_OPERATIONS = 40
@@ -50,7 +49,7 @@ def _block_in(tried: Tried) -> str:
 
 def _list_in(block: str) -> list[Any]:
     try:
-        items = json.loads(block, object_pairs_hook=_once, parse_constant=_refuse)
+        items = STRICT_JSON.decode(block)
     except RecursionError as error:
         raise Unusable("its block is nested too deeply") from error
     except ValueError as error:
@@ -81,14 +80,3 @@ def _operation(number: int, item: Any) -> Operation:
     except ValueError as error:
         raise Unusable(f"{where}: its value has no JSON form: {error}") from error
     return op, path, item.get("value")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")

@@ -6,14 +6,13 @@ told.
 
 from __future__ import annotations
 
-import json
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from components.environment.sources.documents import first_problem
 from components.environment.values import settle
-from components.model.answers import Unusable, blocks_of, is_open
+from components.model.answers import STRICT_JSON, Unusable, blocks_of, is_open
 from components.model.records import Tried
 from components.records.base import Record
 
@@ -42,8 +41,7 @@ def object_of(tried: Tried, kind: type[R]) -> R:
             raise Unusable("it was cut off before its block of JSON ended; write less")
         raise Unusable("it holds no JSON object (one block ```json {...} ```)")
     try:
-        decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse)
-        found = settle(decoder.raw_decode(body, start)[0])
+        found = settle(STRICT_JSON.raw_decode(body, start)[0])
     except RecursionError as error:
         raise Unusable("its object is nested too deeply") from error
     except ValueError as error:
@@ -54,14 +52,3 @@ def object_of(tried: Tried, kind: type[R]) -> R:
     except ValidationError as error:
         where, problem = first_problem(error)
         raise Unusable(f"its object is not of the form asked for: {where}: {problem}") from error
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
