@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.errors import SynthesisError
@@ -86,7 +86,7 @@ def author_task(
         world=world,
         gold=FrozenDict({step.name: _gold_step(walk, step, spans) for step in walk.steps}),
         answer=FrozenDict(dict(sorted(_answer(walk).items()))),
-        answer_schema=freeze(_answer_schema(walk)),
+        answer_schema=freeze(answer_schema(_answer_fields(walk))),
         clauses=FrozenDict(dict(sorted(_clauses(walk, spans)))),
         explicit=walk.explicit if walk.edits else "",
         edits=walk.edits,
@@ -263,20 +263,27 @@ def _stated(span: Span, item: Argument | Conditional) -> FromInstruction:
     )
 
 
-def _answer_schema(walk: Walk) -> dict[str, Any]:
-    told = {
-        name: (_JSON_TYPES[type(fact.value)], _described(name, fact))
-        for name, fact in walk.answer.items()
-    }
+def _answer_fields(walk: Walk) -> dict[str, tuple[Any, str]]:
+    told = {name: (fact.value, _described(name, fact)) for name, fact in walk.answer.items()}
     counted = walk.clauses.counted
     if counted is not None:
-        told[counted.name] = (_JSON_TYPES[type(counted.value)], "The number asked for.")
+        told[counted.name] = (counted.value, "The number asked for.")
+    return told
+
+
+def answer_schema(fields: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
+    """Return the JSON Schema of an answer.
+
+    Args:
+        fields: field -> its right value, of which the type is taken, and what it is.
+    """
     return {
         "type": "object",
         "properties": {
-            name: {"type": kind, "description": text} for name, (kind, text) in sorted(told.items())
+            name: {"type": _JSON_TYPES[type(value)], "description": text}
+            for name, (value, text) in sorted(fields.items())
         },
-        "required": sorted(told),
+        "required": sorted(fields),
         "additionalProperties": False,
     }
 

@@ -25,7 +25,7 @@ from components.records.task import (
     Task,
 )
 from components.records.world import WorldSpec
-from components.task.author import task_id_of
+from components.task.author import answer_schema, task_id_of
 from components.task.model_author.records import Design, Effect
 from components.task.model_author.sources import Sources, name_of
 from components.task.model_author.stated import span_of
@@ -34,7 +34,6 @@ from components.task.reasons import Rejection
 from components.task.spans import Span
 
 _ANSWER = "answer"
-_JSON_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number"}
 
 
 def traced_task(
@@ -84,7 +83,11 @@ def traced_task(
         world=world,
         gold=FrozenDict(gold),
         answer=FrozenDict(answer),
-        answer_schema=freeze(_answer_schema(design, finish)),
+        answer_schema=freeze(
+            answer_schema(
+                {name: (finish[name], item.description) for name, item in design.answer.items()}
+            )
+        ),
         author="model",
     )
     return draft.model_copy(update={"task_id": task_id_of(draft), "seed": seed})
@@ -212,18 +215,6 @@ def _rows_path(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """Return the place of the row, or of the list that has to have one element."""
     lists = [depth for depth, part in enumerate(path) if isinstance(part, int)]
     return path[: lists[-1]] if lists else path[:-1]
-
-
-def _answer_schema(design: Design, finish: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            name: {"type": _JSON_TYPES[type(finish[name])], "description": item.description}
-            for name, item in sorted(design.answer.items())
-        },
-        "required": sorted(design.answer),
-        "additionalProperties": False,
-    }
 
 
 def _numbered(letter: str, items: list[Any]) -> dict[str, Any]:

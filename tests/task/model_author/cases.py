@@ -10,6 +10,7 @@ from tests.task.model_author.scripted import (
     datas,
     good_design,
     good_move,
+    good_step,
     look,
     request_of,
     seen_in,
@@ -28,19 +29,6 @@ def looks_round(prompt: str) -> Parts:
         }
     kept = [item for item in datas(prompt) if "teams" not in item]
     return good_step(prompt, kept)
-
-
-def good_step(prompt: str, seen: list[Parts]) -> Parts:
-    """What a right solver does next, by the answers that count."""
-    until = re.findall(r"\d{4}-\S+Z", request_of(prompt))[0]
-    ticket = seen[0]["ticket"]
-    if len(seen) == 1:
-        leave = call("directory", "set_leave", employee_id=ticket["assignee_id"], until=until)
-        return {"calls": [leave, call("helpdesk", "get_ticket", ticket_id=ticket["id"])]}
-    if len(seen) == 3:
-        now = seen[2]["ticket"]["assignee_id"]
-        return {"calls": [call("directory", "get_employee", employee_id=now)]}
-    return {"finish": {"name": seen[3]["employee"]["name"]}}
 
 
 def comment_design(prompt: str) -> Parts:

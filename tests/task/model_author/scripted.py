@@ -111,9 +111,14 @@ def good_move(prompt: str) -> Parts:
     if not seen:
         number = re.findall(r"HD-\d+", request)[0]
         return {"calls": [call("helpdesk", "get_ticket_by_number", number=number)]}
+    return good_step(prompt, seen)
+
+
+def good_step(prompt: str, seen: list[Parts]) -> Parts:
+    """What a right solver does next, by the answers that count."""
     ticket = seen[0]["ticket"]
     if len(seen) == 1:
-        until = re.findall(r"\d{4}-\S+Z", request)[0]
+        until = re.findall(r"\d{4}-\S+Z", request_of(prompt))[0]
         leave = call("directory", "set_leave", employee_id=ticket["assignee_id"], until=until)
         return {"calls": [leave, call("helpdesk", "get_ticket", ticket_id=ticket["id"])]}
     if len(seen) == 3:

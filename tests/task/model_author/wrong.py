@@ -9,7 +9,6 @@ from typing import Any
 from components.task.model_author.records import Stage
 from components.task.reasons import Reason
 from tests.model.served import Play
-from tests.task.model_author.cases import good_step
 from tests.task.model_author.scripted import (
     Author,
     Parts,
@@ -17,6 +16,7 @@ from tests.task.model_author.scripted import (
     datas,
     good_design,
     good_move,
+    good_step,
     request_of,
 )
 
