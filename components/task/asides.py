@@ -54,7 +54,7 @@ def with_restraint(
     """
     search = _Search(ground, walk, rng)
     for shape, fact in search.near():
-        if purpose and not _may_be_forbidden(walk, shape, fact):
+        if purpose and not _may_be_forbidden(walk, shape, fact, purpose):
             continue
         pointers = [item.pointer for item in shape.parameters]
         if phrases().restraints(shape, pointers):
@@ -229,7 +229,7 @@ def _bears(test: _Test, fact: Known, shape: ToolShape, *, holds: bool) -> bool:
     return purposes().bears(fact.place, said, shape)
 
 
-def _may_be_forbidden(walk: Walk, shape: ToolShape, fact: Known) -> bool:
+def _may_be_forbidden(walk: Walk, shape: ToolShape, fact: Known, purpose: str) -> bool:
     """Return whether a write to a row may well be forbidden beside what the walk does to it."""
     done = [
         step.shape
@@ -237,7 +237,7 @@ def _may_be_forbidden(walk: Walk, shape: ToolShape, fact: Known) -> bool:
         if step.shape.is_write and any(item.source == fact for item in step.arguments)
     ]
     others = [tool_name(item) for item in done]
-    return any(purposes().may_forbid(item, shape) for item in done) and not (
+    return any(purposes().may_forbid(item, shape, purpose) for item in done) and not (
         purposes().is_apart(shape, others)
     )
 

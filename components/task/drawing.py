@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from components.task.anchors import Anchor
 from components.task.asides import with_condition, with_date, with_restraint
+from components.task.beginnings import relevant_reads
 from components.task.clauses import ClauseKind, Names
 from components.task.graph import Place
 from components.task.ground import Ground
@@ -31,8 +32,12 @@ _LENGTHENED = 0.25
 """Share of the very long walks that are looked for with a list at their end."""
 _DATED = 0.5
 """Share of the drafts with a date that look for a purpose that is about dates."""
+_THERE = 0.5
+"""Share of the walks with a purpose whose list is in a service that they have been in."""
 _LISTS = 4
 """Walks at whose end a list is looked for."""
+_PICKING = 0.25
+"""Share of the walks with a purpose for which rows are looked for that are picked of a list."""
 _LEAST_K = 2
 """Services that a reaction joins."""
 _LEAST = 3
@@ -71,6 +76,10 @@ def drawn_walk(
     kinds = sorted(by_kind)
     rng.shuffle(kinds)
     drawn = {kind: rng.sample(by_kind[kind], len(by_kind[kind])) for kind in kinds}
+    if purpose and rng.random() < _PICKING:
+        search.wants_pick()
+        for anchors in drawn.values():
+            anchors.sort(key=lambda anchor: not _is_picked(ground, anchor))
     for turn in range(_ANCHORS_PER_KIND):
         for kind in kinds:
             if turn < len(drawn[kind]):
@@ -82,6 +91,19 @@ def drawn_walk(
     return None
 
 
+def _is_picked(ground: Ground, anchor: Anchor) -> bool:
+    """Return whether a row of the turn can be picked of a list that the walk may begin with."""
+    rows = {
+        (item.means, anchor.arguments[item.pointer])
+        for item in anchor.trigger.parameters
+        if item.pointer in anchor.arguments and item.names_row
+    }
+    return any(
+        call.pick is not None and any((fact.means, fact.value) in rows for fact in call.shows)
+        for _distance, call in relevant_reads(ground, anchor)
+    )
+
+
 def _changed(anchor: Anchor) -> Place:
     """Return the field that the reaction of an anchor changes."""
     return Place(anchor.row.service, anchor.row.table, anchor.field)
@@ -90,10 +112,12 @@ def _changed(anchor: Anchor) -> Place:
 def lengthened(ground: Ground, wanted: Wanted, names: Names, rng: random.Random) -> Walk | None:
     """Return a shorter walk with what makes it as long as wanted, or None.
 
-    Where K leaves room for it, the list is in a service that the walk has not been in.
+    Where K leaves room for it, the list is in a service that the walk has not been in; with a
+    purpose, every second time.
     """
     group, count = ClauseKind.EVERY in wanted.kinds, ClauseKind.COUNT in wanted.kinds
-    k = max(_LEAST_K, wanted.k - 1)
+    has_been = bool(wanted.purpose) and rng.random() < _THERE
+    k = max(_LEAST_K, wanted.k - (not has_been))
     if group and count and wanted.length - 3 < max(_LEAST, k):
         count = False
     length = wanted.length - 2 * group - count

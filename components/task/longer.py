@@ -30,6 +30,26 @@ class Longer:
         """Args: data: the sections of all services."""
         self._data = data
 
+    def with_own(self, own: Mapping[str, Mapping[str, Any]]) -> Longer:
+        """Return these words with others before them.
+
+        Args:
+            own: by section and entry; an entry of several parts keeps those that `own` lacks.
+        """
+        data = dict(self._data)
+        for section, entries in own.items():
+            told = dict(data[section])
+            for name, entry in entries.items():
+                before = told.get(name, {})
+                is_split = isinstance(entry, Mapping) and isinstance(before, Mapping)
+                told[name] = (
+                    {**entry, **{k: v for k, v in before.items() if k not in entry}}
+                    if (is_split)
+                    else entry
+                )
+            data[section] = told
+        return Longer(data)
+
     def sentences(self, shape: ToolShape, pointers: Sequence[str]) -> Sequence[str]:
         """Return sentence templates that ask for a call with these arguments; none: the usual."""
         texts = self._data["sentences"].get(tool_name(shape), ())

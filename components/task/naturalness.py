@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from components.task.filling import Argument
 from components.task.ground import Ground
 from components.task.known import Known, address_of
 from components.task.longer import tool_name
@@ -39,6 +40,10 @@ _QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
 _ODD = re.compile(
     r"trips? with .* as approver|\b(?:sender|receiver) of|tickets? in the queue of"
     r"|author of the (?:comment|post)"
+)
+_PICKED_BY_NEWS = re.compile(
+    r"(?:latest|earliest|highest|lowest) ([\w-]+ [\w-]+)\b[^.]*; [^.]*\bnew \1\b"
+    r"|(?:latest|earliest|highest|lowest) ([\w-]+ [\w-]+) then [^.]*\bnew \2\b"
 )
 _NEW_SPEAKER = re.compile(r"I am [^.]*\bnew ")
 _TWICE = re.compile(r"giving [^.]* and giving ")
@@ -98,6 +103,8 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
         yield "clumsy", 3
     if _ODD.search(text):
         yield "odd row", 3
+    if _PICKED_BY_NEWS.search(text):
+        yield "picked by what changes", 3
     if _NEW_SPEAKER.match(text):
         yield "speaker whom the request puts there", 5
     stiff = len(_STIFF.findall(text))
@@ -117,6 +124,8 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
         yield "somebody's name", 5
     if speaker is not None and speaker[1].source is None:
         yield "speaker by address", 1
+    if speaker is not None and _is_given_to(ground, walk, speaker[1]):
+        yield "asked of who speaks", 3
     told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
     turned = walk.again.row
     if any(
@@ -145,6 +154,24 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     concerned = sum(gives_anew(walk.steps, step) for step in walk.steps if step.shape.is_write)
     if concerned:
         yield "somebody who has it anyway", 3 * concerned
+
+
+def _is_given_to(ground: Ground, walk: Walk, speaker: Argument) -> bool:
+    """Return whether something is asked of the one who speaks that one asks of others."""
+    who = _address(ground, speaker)
+    return any(
+        who and _address(ground, item) == who
+        for step in walk.steps
+        for item in step.arguments
+        if step.shape.is_write and purposes().asks_another(step.shape)
+    )
+
+
+def _address(ground: Ground, item: Argument) -> str:
+    means = item.parameter.means
+    return (
+        "" if means is None else address_of(ground.graph, ground.world.initial, means, item.value)
+    )
 
 
 def _is_of_somebody(fact: Known) -> bool:

@@ -95,7 +95,7 @@ def with_count(
     found = [
         item
         for listing in _listings(ground, walk, k)
-        if not purpose or _is_subject(ground, walk, listing)
+        if not purpose or _is_counted(ground, walk, listing, purpose)
         for item in _numbers(ground, listing)
     ]
     if not found:
@@ -111,9 +111,15 @@ def with_count(
 
 
 def _is_named(walk: Walk, listing: Listing) -> bool:
-    """Return whether a list is one of something that a write of the walk names."""
+    """Return whether a list is one of something that a write of the walk names, or that its turn
+    changes.
+    """
     (named,) = listing.step.arguments
-    return any(
+    turned, means = walk.again.row, named.parameter.means
+    is_turned = means is not None and (
+        (means.service, means.table, named.value) == (turned.service, turned.table, turned.row_id)
+    )
+    return is_turned or any(
         (item.parameter.means, item.value) == (named.parameter.means, named.value)
         for step in walk.steps
         for item in step.arguments
@@ -135,6 +141,13 @@ def _is_near(walk: Walk, listing: Listing) -> bool:
             if step.shape.is_write and item.parameter.means is not None
         )
     )
+
+
+def _is_counted(ground: Ground, walk: Walk, listing: Listing, purpose: str) -> bool:
+    """Return whether a number over a list is asked for with the purpose."""
+    place = listing.step.arguments[0].parameter.place
+    is_told = place is not None and purposes().may_count(place, purpose)
+    return is_told and _is_subject(ground, walk, listing)
 
 
 def _is_subject(ground: Ground, walk: Walk, listing: Listing) -> bool:
@@ -182,7 +195,7 @@ def _fits(walk: Walk, listing: Listing, shape: ToolShape, purpose: str) -> bool:
     by = named.parameter.place
     return (
         purposes().serves(shape, purpose)
-        and purposes().is_for_each(shape, by, is_named=_is_named(walk, listing))
+        and purposes().is_for_each(shape, by, purpose)
         and tool_name(shape) not in others
         and not purposes().is_apart(shape, others)
     )

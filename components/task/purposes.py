@@ -1,8 +1,10 @@
-"""What writes are asked for together, and what is not: the sense of a longer request, as data.
+"""What a longer request is about, as data: the writes that belong to one matter, and their words.
 
-Owns what `purposes.json` says: sets of tools that serve one purpose, tools that undo each other,
-which value bears on which write, what may be forbidden beside which write. Tools of services
-that were compiled fit everywhere: nothing is known of them.
+Owns what the files of `purposes/` say: for each purpose the changes that its walk may turn on, the
+writes that are asked for beside them and how, what depends on which value, what may be forbidden,
+what is done row by row, and what is counted. `purposes.json` says what holds whatever a request is
+about: writes that undo each other, writes that send somebody away. Tools of services that were
+compiled fit everywhere: nothing is known of them.
 """
 
 from __future__ import annotations
@@ -16,22 +18,30 @@ from typing import Any
 
 from components.environment.catalog_loader import builtin_services
 from components.task.graph import Place, ToolShape
-from components.task.longer import tool_name
+from components.task.longer import Longer, longer, tool_name
 
-ANY = "any"
-"""Not one purpose: writes that only make sense beside each other."""
+WIDE = "+"
+"""After a purpose's name: with the writes of the purposes that it goes with, for many services."""
+MANY_SERVICES = 5
+"""K from which a purpose alone has too few services."""
+_OFFERS = {"every": "every", "count": "numbers", "restraint": "not"}
+"""What a purpose must have for a kind of clause."""
 
 
 class Purposes:
-    """What the file says."""
+    """What the files say."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        """Args: data: the parsed file."""
-        self._data = data
-        self._sets = {name: frozenset(tools) for name, tools in data["purposes"].items()}
+    def __init__(self, common: Mapping[str, Any], purposes: Mapping[str, Any]) -> None:
+        """Args: common: what holds for all; purposes: by name, without those that are wide."""
+        self._common = common
+        self._all = dict(purposes)
+        for name, data in purposes.items():
+            others = [purposes[other] for other in data.get("with", ())]
+            if others:
+                self._all[name + WIDE] = _joined(data, others)
         self._services = frozenset(builtin_services())
         self._apart = frozenset(
-            frozenset((first, other)) for first, *others in data["apart"] for other in others
+            frozenset((first, other)) for first, *others in common["apart"] for other in others
         )
 
     def names(self, k: int, kinds: Iterable[str] = ()) -> Sequence[str]:
@@ -41,20 +51,30 @@ class Purposes:
         Args:
             k: K.
             kinds: what requests should say beyond their steps; purposes of which it can be said are
-                taken where there are any, the likelier the more often.
+                taken where there are any.
         """
-        narrow: Mapping[str, int] = self._data["narrow"]
-        weights: Mapping[str, int] = self._data["weights"]
+        is_wide = k >= MANY_SERVICES
         found = [
             name
-            for name in sorted(self._sets)
-            if k <= narrow.get(name, k)
-            for _number in range(weights.get(name, 1))
+            for name, data in sorted(self._all.items())
+            if name.endswith(WIDE) is is_wide
+            for _number in range(data.get("weight", 1))
         ]
         for kind in sorted(kinds):
-            likely = self._data["likely"].get(kind, ())
-            found = [name for name in likely if name in found] or found
+            section = _OFFERS.get(kind)
+            able = [name for name in found if section and self._all[name].get(section)]
+            found = able or found
         return found
+
+    def words(self, purpose: str) -> Mapping[str, Any]:
+        """Return the words that a purpose has of its own, by section; none for no purpose."""
+        data = self._all.get(purpose, {})
+        return {
+            "sentences": {tool: texts for tool, texts in data.get("tools", {}).items() if texts},
+            "reactions": {place: {"said": texts} for place, texts in data.get("said", {}).items()},
+            "values": data.get("values", {}),
+            "not": data.get("not", {}),
+        }
 
     def turns(self, shape: ToolShape, changed: Place, purpose: str) -> bool:
         """Return whether a walk of this purpose may turn on a write.
@@ -64,25 +84,30 @@ class Purposes:
             changed: the field that its reaction changes.
             purpose: of the walk.
         """
-        known: Sequence[str] | None = self._data["turns"].get(purpose)
-        is_fit = self.serves(shape, purpose) and (known is None or tool_name(shape) in known)
-        return is_fit and str(changed) not in self._data["hidden"]
+        if not self.knows(shape):
+            return changed.service not in self._services or purpose.endswith(WIDE)
+        return str(changed) in self._all[purpose]["turns"].get(tool_name(shape), ())
 
     def serves(self, shape: ToolShape, purpose: str) -> bool:
         """Return whether a write may be asked for with this purpose."""
-        name = tool_name(shape)
-        return purpose == ANY or not self.knows(shape) or name in self._sets[purpose]
+        return not self.knows(shape) or tool_name(shape) in self._all[purpose]["tools"]
+
+    def tells_old(self, place: Place, purpose: str) -> bool:
+        """Return whether the value before a change may be asked for beside the new one."""
+        return place.service not in self._services or str(place) in self._all[purpose].get(
+            "old", ()
+        )
 
     def knows(self, shape: ToolShape) -> bool:
-        """Return whether a write is one that the file is about: of a service of the catalog. What
-        it then does not name serves no purpose.
+        """Return whether a write is one that the files are about: of a service of the catalog. What
+        they then do not name serves no purpose.
         """
         return shape.service in self._services
 
     def strangers(self, shapes: Collection[ToolShape]) -> int:
         """Return how many of the writes no purpose has together with the others."""
         known = {tool_name(shape) for shape in shapes if self.knows(shape)}
-        return min((len(known - served) for served in self._sets.values()), default=0)
+        return min((len(known - set(data["tools"])) for data in self._all.values()), default=0)
 
     def is_apart(self, shape: ToolShape, others: Iterable[str]) -> bool:
         """Return whether a write would undo, or be undone by, one of other tools."""
@@ -102,44 +127,80 @@ class Purposes:
             value: one of its choices; `above` or `below` for a number.
             shape: the write.
         """
-        name = tool_name(shape)
-        told: Mapping[Any, Sequence[str]] = self._data["conditions"].get(str(place), {})
-        return not self.knows(shape) or name in told.get(value, ())
+        told: Mapping[Any, Sequence[str]] = self._common["conditions"].get(str(place), {})
+        return not self.knows(shape) or tool_name(shape) in told.get(value, ())
 
     def is_otherwise(self, done: ToolShape, shape: ToolShape) -> bool:
         """Return whether a write may be asked for where the condition of another does not hold."""
-        return tool_name(shape) in self._data["otherwise"].get(tool_name(done), ())
+        return tool_name(shape) in self._common["otherwise"].get(tool_name(done), ())
 
-    def may_forbid(self, done: ToolShape, shape: ToolShape) -> bool:
+    def may_forbid(self, done: ToolShape, shape: ToolShape, purpose: str) -> bool:
         """Return whether, beside a write to a row, another may be forbidden."""
         is_known = self.knows(done) and self.knows(shape)
-        return not is_known or tool_name(shape) in self._data["restraints"].get(tool_name(done), ())
+        return not is_known or tool_name(shape) in self._all[purpose].get("not", {})
 
     def sends_away(self, shape: ToolShape) -> str:
         """Return the argument that names somebody who is then not there; empty: there is none."""
-        return str(self._data["sends_away"].get(tool_name(shape), ""))
+        return str(self._common["sends_away"].get(tool_name(shape), ""))
+
+    def asks_another(self, shape: ToolShape) -> bool:
+        """Return whether a write is never asked for in favour of the one who asks: a review."""
+        return tool_name(shape) in self._common["not_to_who_speaks"]
 
     def ends(self, shape: ToolShape) -> bool:
         """Return whether nobody asks any more for a code or a time of what a write was made to."""
-        return tool_name(shape) in self._data["ends"]
+        return tool_name(shape) in self._common["ends"]
 
-    def is_for_each(self, shape: ToolShape, by: Place | None, *, is_named: bool) -> bool:
+    def is_for_each(self, shape: ToolShape, by: Place | None, purpose: str) -> bool:
         """Return whether a write may be asked for row by row.
 
         Args:
             shape: the write.
             by: the field by which the rows are found.
-            is_named: whether another write names that by which they are found.
+            purpose: of the walk.
         """
-        name = tool_name(shape)
         if not self.knows(shape):
-            return is_named
-        is_free = is_named or name not in self._data["for_each_of_named"]
-        return is_free and str(by) in self._data["for_each"].get(name, ())
+            return True
+        return str(by) in self._all[purpose].get("every", {}).get(tool_name(shape), ())
+
+    def may_count(self, place: Place, purpose: str) -> bool:
+        """Return whether a number over the rows that a field leads to may be asked for."""
+        numbers = self._all[purpose].get("numbers", ())
+        return place.service not in self._services or str(place) in numbers
+
+
+def _joined(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a purpose with what others have beside it; its own words come first."""
+    made = dict(own)
+    turning = {tool for data in others for tool in data["turns"]}
+    tools = {tool: texts for data in reversed(others) for tool, texts in data["tools"].items()}
+    # What others turn on is a matter of its own.
+    made["tools"] = {tool: tools[tool] for tool in tools if tool not in turning} | own["tools"]
+    for section in ("values", "not", "every"):
+        found: dict[str, Any] = {}
+        for data in (*reversed(others), own):
+            found.update(data.get(section, {}))
+        made[section] = found
+    for section in ("numbers", "old"):
+        made[section] = [item for data in (own, *others) for item in data.get(section, ())]
+    said: dict[str, Any] = {}
+    for data in (*reversed(others), own):
+        said.update(data.get("said", {}))
+    return {**made, "said": said}
+
+
+@cache
+def words_of(purpose: str) -> Longer:
+    """Return the words of longer requests of a purpose; those of all where it is empty."""
+    return longer().with_own(purposes().words(purpose))
 
 
 @cache
 def purposes() -> Purposes:
-    """Return what the file beside this module says."""
-    text = resources.files("components.task").joinpath("purposes.json").read_text(encoding="utf-8")
-    return Purposes(json.loads(text))
+    """Return what the files beside this module say."""
+    here = resources.files("components.task")
+    common = json.loads(here.joinpath("purposes.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = {}
+    for file in sorted(here.joinpath("purposes").iterdir(), key=lambda item: item.name):
+        found.update(json.loads(file.read_text(encoding="utf-8")))
+    return Purposes(common, found)

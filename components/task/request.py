@@ -15,7 +15,6 @@ from components.task.clauses import Conditional, Forbidden, Group, Part
 from components.task.graph import Place
 from components.task.ground import Ground
 from components.task.known import RowKey
-from components.task.longer import longer
 from components.task.news import speaker_of
 from components.task.phrases import phrases, slot_name
 from components.task.pronouns import ME, mine
@@ -24,6 +23,8 @@ from components.task.steps import Walk, WalkStep
 from components.task.wording import Wording
 
 _CONNECTED = 0.75
+_CONNECTED_LONG = 0.4
+"""The same in a longer request, where the sentence before is joined to what it follows."""
 _WITH_SENTENCE = 0.6
 """Share of restraints that go into the sentence about their row."""
 VALUE = "/value"
@@ -46,6 +47,8 @@ class Request(Wording):
         self._speaks = speaks and self._is_full
         self._clauses = walk.clauses
         self._open = list(walk.clauses.restraints)
+        self._connector = ""
+        """What joined the sentence before to those before it."""
 
     def request(self) -> Pieces:
         """Return the whole instruction."""
@@ -147,7 +150,15 @@ class Request(Wording):
         if not before:
             return sentence
         lowered = _lowered(sentence)
-        if lowered is not None and self._rng.random() < _CONNECTED:
+        if self._is_full:
+            is_bare = lowered is None or (self._connector and self._rng.random() > _CONNECTED_LONG)
+            others = [
+                text for text in phrases().stock("connectors_long") if text != self._connector
+            ]
+            self._connector = "" if is_bare else self._rng.choice(others)
+            if self._connector and lowered is not None:
+                return [f" {self._connector} ", *lowered]
+        elif lowered is not None and self._rng.random() < _CONNECTED:
             kind = "connectors_long" if self._is_long else "connectors"
             return [f" {self._choice(kind)} ", *lowered]
         return [" ", *sentence]
@@ -245,7 +256,7 @@ class Request(Wording):
             is_state = fact.place.field in phrases().stock("states_of_rows")
             is_said = phrases().is_adjective(fact.place, str(condition.value))
             kind = "if_state" if is_state and is_said else "if_field"
-        told = longer().test(fact.place, str(condition.value)) if self._is_full else ""
+        told = self._longer.test(fact.place, str(condition.value)) if self._is_full else ""
         template = told or self._choice(kind).replace("{noun}", noun)
         return fill(template, {"row": self._row(fact.row), "value": [value]})
 
@@ -266,8 +277,8 @@ class Request(Wording):
         slot = slot_name(forbidden.pointer)
         pointers = [item.parameter.pointer for item in forbidden.arguments]
         fitting = phrases().restraints(forbidden.shape, pointers, forbidden.pointer)
-        if self._is_full and f"{{{slot}}}" in "".join(longer().restraints(forbidden.shape)):
-            fitting = longer().restraints(forbidden.shape)
+        if self._is_full and f"{{{slot}}}" in "".join(self._longer.restraints(forbidden.shape)):
+            fitting = self._longer.restraints(forbidden.shape)
         if not fitting:
             raise SynthesisError(f"no words that forbid {forbidden.shape.name}")
         template = self._rng.choice(list(fitting))

@@ -18,7 +18,7 @@ from components.task.known import RowKey, address_of, names_of_row
 from components.task.longer import longer, tool_name
 from components.task.phrases import phrases, slot_name
 from components.task.purposes import purposes
-from components.task.steps import Node, WalkStep
+from components.task.steps import Node, WalkStep, written_by
 
 MOST_HOPS = 2
 """Links that lead from what the request names to anything that it uses, at most."""
@@ -148,8 +148,10 @@ class Sense:
 
     def is_senseless(self, steps: Sequence[WalkStep], step: WalkStep) -> bool:
         """Return whether nobody would ask for a write after those before, whatever it is for."""
-        return bool(self._purpose) and (
+        return bool(self._purpose) and bool(
             gives_anew((*steps, step), step)
+            # What has just come about is not undone by the next sentence.
+            or written_by(*steps, cause="reaction:") & written_by(step)
             or names_the_absent(self._graph, self._initial, steps, step)
         )
 

@@ -79,6 +79,8 @@ class Walk:
     """How it was calibrated."""
     explicit: str = ""
     """What its request was before."""
+    purpose: str = ""
+    """What all of its writes serve; empty: nothing in particular."""
 
     @property
     def services(self) -> tuple[str, ...]:
@@ -194,12 +196,17 @@ def can_be_had(
     return len(parts) > 1 and all(shows(whole, part) for part in parts)
 
 
-def written_by(*steps: WalkStep) -> set[tuple[str, str, str, str]]:
-    """Return the fields, by row, that steps changed themselves; times do not count."""
+def written_by(*steps: WalkStep, cause: str = "effect:") -> set[tuple[str, str, str, str]]:
+    """Return the fields, by row, that steps changed themselves; times do not count.
+
+    Args:
+        steps: as executed.
+        cause: how the causes of changes begin; `reaction:` for what the steps' reactions changed.
+    """
     found = set()
     for step in steps:
         for change in step.changes:
-            if change.before is None or not change.cause.startswith("effect:"):
+            if change.before is None or not change.cause.startswith(cause):
                 continue
             after = change.after if change.after is not None else FrozenDict[str, Any]()
             found |= {

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from components.task.clauses import Forbidden
 from components.task.filling import Arguments
-from components.task.longer import longer, tool_name
+from components.task.longer import tool_name
 from components.task.phrases import slot_name
+from components.task.purposes import words_of
 from components.task.steps import Walk, WalkStep
 
 
@@ -24,13 +25,13 @@ def with_fitting_texts(walk: Walk, rng: random.Random) -> Walk:
     for step in walk.steps:
         if step.shape.is_write:
             given = [slot_name(item.parameter.pointer) for item in step.arguments]
-            texts = longer().values(step.shape, given, before)
+            texts = words_of(walk.purpose).values(step.shape, given, before)
             if texts:
                 text = rng.choice(list(texts))
                 chosen[step.name] = replace(step, arguments=_stating(step.arguments, text))
             before.append(tool_name(step.shape))
     conditions = tuple(
-        replace(item, otherwise=_fitting(item.otherwise, before, rng))
+        replace(item, otherwise=_fitting(item.otherwise, walk.purpose, before, rng))
         for item in walk.clauses.conditions
     )
     return replace(
@@ -41,13 +42,13 @@ def with_fitting_texts(walk: Walk, rng: random.Random) -> Walk:
 
 
 def _fitting(
-    forbidden: Forbidden | None, before: Sequence[str], rng: random.Random
+    forbidden: Forbidden | None, purpose: str, before: Sequence[str], rng: random.Random
 ) -> Forbidden | None:
     """Return the call of a branch that is not taken with a text that fits the request."""
     if forbidden is None:
         return None
     given = [slot_name(item.parameter.pointer) for item in forbidden.arguments]
-    texts = longer().values(forbidden.shape, given, before)
+    texts = words_of(purpose).values(forbidden.shape, given, before)
     if not texts:
         return forbidden
     return replace(forbidden, arguments=_stating(forbidden.arguments, rng.choice(list(texts))))

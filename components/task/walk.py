@@ -21,6 +21,7 @@ from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, other_names
 from components.task.provenance import shows
+from components.task.purposes import purposes
 from components.task.reads import ReadCall
 from components.task.sensible import MOST_HOPS, Sense, hops_of, hops_to
 from components.task.steps import Node, Phase, Walk, WalkStep, can_be_had, executed_step
@@ -43,6 +44,8 @@ _PICKS_OF_PURPOSE = 0.6
 """The same where all has to serve one purpose."""
 _PICKED = 0.8
 """How much they are wanted then, and unwanted by the other searches."""
+_WANTED = 3.0
+"""How much they are wanted where a draft looks for them."""
 _TELLERS = 8
 """Writes tried at one place of a walk that could state a value in a text."""
 
@@ -74,6 +77,7 @@ class WalkSearch:
         self._k, self._length, self._rng = k, length, rng
         self.executed = 0
         self._filler = Filler(ground.world, ground.graph, rng)
+        self._wanted = _PICKED
         self._picks = rng.random() < (_PICKS_OF_PURPOSE if purpose else _PICKS)
 
     def find(self, anchor: Anchor) -> Walk | None:
@@ -174,11 +178,15 @@ class WalkSearch:
                 rank = 0.8 * distance + self._picked(call)
                 yield rank, (call.shape, filled, call, phase)
 
+    def wants_pick(self) -> None:
+        """Want rows that are picked of a list before all others."""
+        self._picks, self._wanted = True, _WANTED
+
     def _picked(self, call: ReadCall) -> float:
         """Return what a read's rank gains or loses for a row that is picked of a list."""
         if call.pick is None:
             return 0.0
-        return -_PICKED if self._picks else _PICKED
+        return -self._wanted if self._picks else _PICKED
 
     def _uses(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         assert node.again is not None
@@ -416,6 +424,8 @@ class WalkSearch:
         used = {item.source.step for step in node.steps for item in step.arguments if item.source}
         used |= {fact.step for fact in answer.values()}
         if node.first.step not in used and self._is_answerable(node.first):
+            if self._purpose and not purposes().tells_old(node.first.place, self._purpose):
+                return None
             answer[f"{node.first.place.field}_before"] = node.first
             # Nobody asks for the old value alone.
             if self._purpose and len(answer) == 1 and self._is_answerable(node.again):
@@ -435,6 +445,7 @@ class WalkSearch:
             again=node.again,
             answer=answer,
             state=node.state,
+            purpose=self._purpose,
         )
 
     def _is_used_alone(self, node: Node) -> bool:

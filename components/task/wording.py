@@ -18,10 +18,10 @@ from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, address_of, entity_of
-from components.task.longer import longer
 from components.task.news import Changed, cause_of, news_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
 from components.task.pronouns import ME, owned
+from components.task.purposes import words_of
 from components.task.short_forms import FullerShortForms, ShortForms
 from components.task.spans import Mark, Pieces, fill, flatten
 from components.task.steps import Walk, WalkStep
@@ -42,6 +42,7 @@ class Wording:
         self._titles: Mapping[str, str] = ground.titles
         self._walk, self._rng = walk, rng
         self._shown_by: dict[RowKey, WalkStep] = {}
+        self._longer = words_of(walk.purpose)
         self._depth = 0
         self._leading: Argument | None = None
         """What the last sentence names first."""
@@ -97,12 +98,14 @@ class Wording:
         fitting = phrases().sentences(step.shape, pointers)
         if not self._is_long:
             return fitting
-        actor = longer().actor(step.shape)
+        actor = self._longer.actor(step.shape)
         is_speaking = not actor or any(
             slot_name(item.parameter.pointer) == actor and self._is_speaker(item)
             for item in step.arguments
         )
-        longest = longer().sentences(step.shape, pointers) if is_speaking and self._is_full else ()
+        longest = (
+            self._longer.sentences(step.shape, pointers) if is_speaking and self._is_full else ()
+        )
         stiff = tuple(phrases().stock("stiff"))
         return longest or [text for text in fitting if not text.startswith(stiff)] or fitting
 
@@ -162,16 +165,18 @@ class Wording:
             if key in self._told:
                 continue
             # A second change is told as a clause of its own: `which` would be the first.
-            fitting = [text for text in longer().said(fact.place) if not told or text[0] == ";"]
+            fitting = [text for text in self._longer.said(fact.place) if not told or text[0] == ";"]
             if not fitting:
                 continue
             template = self._rng.choice(fitting)
             template = f", and{template[1:]}" if told else template
             told += fill(template, {"row": self._subject(fact)})
             self._told.add(key)
-            for other in news if longer().tail(template) else ():
+            for other in news if self._longer.tail(template) else ():
                 # `a new follow-up time and a new callback code`
-                tail = next(filter(None, map(longer().tail, longer().said(other.place))), "")
+                tail = next(
+                    filter(None, map(self._longer.tail, self._longer.said(other.place))), ""
+                )
                 is_told = (other.row, other.place.field) in self._told
                 if other.row == fact.row and tail and not is_told:
                     told.append(f" and {tail}")
@@ -254,7 +259,9 @@ class Wording:
             return self._row(fact.row)
         key = (fact.means, fact.value)
         short = self._short.get(key)
-        called = longer().called(fact.place) if (fact.row, fact.place.field) in self._told else ""
+        called = (
+            self._longer.called(fact.place) if (fact.row, fact.place.field) in self._told else ""
+        )
         if short is None and called:
             self._short.keep(key, [called])
             return [called]
@@ -268,7 +275,7 @@ class Wording:
     def _links(self, fact: Known) -> Sequence[str]:
         """Return phrases for the row that a field of another names."""
         is_new = self._is_new(fact)
-        own = longer().link(fact.place) if self._is_full and not is_new else ()
+        own = self._longer.link(fact.place) if self._is_full and not is_new else ()
         return own or phrases().link(fact.place, is_then=is_new, is_long=self._is_long)
 
     def _names_row(self, fact: Known) -> bool:
