@@ -67,7 +67,7 @@ def test_every_draft_with_a_user_says_its_request_in_several_messages() -> None:
 
 
 def test_a_share_of_none_leaves_every_task_as_it_was() -> None:
-    made = compose_task(system_of(), Settings(k=3, walk_length=6), 0)
+    made = compose_task(system_of(), Settings(k=3, walk_length=6), 1)
 
     assert isinstance(made, ComposedTask)
     assert (made.task.kind, made.task.user, made.task.policy_rules) == ("single_turn", None, ())
@@ -167,10 +167,10 @@ def test_a_value_that_was_said_before_needs_no_correction() -> None:
 
 
 def test_gold_passes_in_the_real_harness_or_the_draft_is_refused() -> None:
-    made = drafts()[0]
+    made = draft_with(MoveKind.CORRECT)
     body = user_of(made.task).model_dump()
-    last = sorted(body["moves"])[-1]
-    del body["moves"][last]
+    moves = user_of(made.task).moves
+    del body["moves"][next(key for key in moves if moves[key].kind is MoveKind.CORRECT)]
     lost = ComposedTask(
         task=changed(made.task, user=body), rubric=made.rubric, certificate=made.certificate
     )
