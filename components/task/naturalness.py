@@ -124,6 +124,8 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
         yield "somebody's name", 5
     if speaker is not None and speaker[1].source is None:
         yield "speaker by address", 1
+    if _is_sent_from_afar(walk):
+        yield "somebody away whom the change does not name", 3
     if speaker is not None and _is_given_to(ground, walk, speaker[1]):
         yield "asked of who speaks", 3
     told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
@@ -154,6 +156,21 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     concerned = sum(gives_anew(walk.steps, step) for step in walk.steps if step.shape.is_write)
     if concerned:
         yield "somebody who has it anyway", 3 * concerned
+
+
+def _is_sent_from_afar(walk: Walk) -> bool:
+    """Return whether somebody is sent away and nothing says what the changed row has to do with
+    them: neither are they named by it, nor was it found by them.
+    """
+    trigger = next((step for step in walk.steps if step.shape == walk.anchor.trigger), None)
+    pointer = "" if trigger is None else purposes().sends_away(trigger.shape)
+    if trigger is None or not pointer:
+        return False
+    (person,) = [item for item in trigger.arguments if item.parameter.pointer == pointer]
+    found = walk.step(walk.first.step)
+    return not (person.source is not None and person.source.row == walk.again.row) and all(
+        item.value != person.value for item in found.arguments
+    )
 
 
 def _is_given_to(ground: Ground, walk: Walk, speaker: Argument) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 from components.environment.state import WorldState
 from components.task.anchors import Anchor
 from components.task.filling import Argument, Arguments
-from components.task.graph import Place, ToolGraph, ToolShape
+from components.task.graph import Place, ToolGraph, ToolShape, is_natural
 from components.task.ground import Ground
-from components.task.known import RowKey, address_of, names_of_row
+from components.task.known import RowKey, address_of, entity_of, names_of_row
 from components.task.longer import longer, tool_name
 from components.task.phrases import phrases, slot_name
 from components.task.purposes import purposes
@@ -164,6 +164,15 @@ class Sense:
             for item in filled
         ):
             return False
+        if purposes().knows(shape) and any(
+            # What a request could state is taken from elsewhere only where it is what has changed.
+            item.source is not None
+            and item.source not in node.focus
+            and not item.template
+            and not self._names_row(item.parameter.means)
+            for item in filled
+        ):
+            return False
         actor = actor_of(shape, filled)
         if actor is None:
             return True
@@ -171,6 +180,13 @@ class Sense:
             return False
         earlier = (actor_of(step.shape, step.arguments) for step in node.steps)
         return all(other is None or self._person(other) == self._person(actor) for other in earlier)
+
+    def _names_row(self, means: Place | None) -> bool:
+        """Return whether what a value means is a row, by its key or by what it is called."""
+        if means is None:
+            return False
+        key = entity_of(self._graph, means).key
+        return means.field in (key, "email") or is_natural(self._graph.blueprints, means)
 
     def _person(self, item: Argument) -> tuple[str, bool]:
         """Return who is named, and whether the request states it."""
