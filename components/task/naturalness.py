@@ -45,6 +45,7 @@ _PICKED_BY_NEWS = re.compile(
     r"(?:latest|earliest|highest|lowest) ([\w-]+ [\w-]+)\b[^.]*; [^.]*\bnew \1\b"
     r"|(?:latest|earliest|highest|lowest) ([\w-]+ [\w-]+) then [^.]*\bnew \2\b"
 )
+_OF_TWO = re.compile(r"\bnew (\w+)\b.*\b(?:that|the) \1\b")
 _NEW_SPEAKER = re.compile(r"I am [^.]*\bnew ")
 _TWICE = re.compile(r"giving [^.]* and giving ")
 _STIFF = re.compile(r"the person (?:whom|of|who|named|asked)|the colleague named")
@@ -103,6 +104,8 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
         yield "clumsy", 3
     if _ODD.search(text):
         yield "odd row", 3
+    if _OF_TWO.search(text):
+        yield "which of two", 3
     if _PICKED_BY_NEWS.search(text):
         yield "picked by what changes", 3
     if _NEW_SPEAKER.match(text):
