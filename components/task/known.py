@@ -10,8 +10,9 @@ from components.environment.state import WorldState, rows_of
 from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
 from components.records.frozen import FrozenDict
 from components.records.task import Pick
-from components.task.graph import Place, ShownRows, ToolGraph, ToolShape
+from components.task.graph import Place, ToolGraph, ToolShape
 from components.task.provenance import Path, at_path
+from components.task.shown import ShownRows
 
 _ADDRESS = "email"
 """Field of whoever can be written to."""

@@ -32,6 +32,9 @@ _PLANNED = frozenset({"start", "end", "due", "future", "upcoming"})
 _AHEAD = timedelta(days=14)
 """What people ask for lies about so far ahead."""
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+_MAX_SENSES = 20_000
+_senses: dict[int, tuple[Parameter, Meaning]] = {}
+"""What was found for an argument before, by its identity; it is kept so that it stays the same."""
 
 
 def own_name(shape: ToolShape, pointer: str) -> str:
@@ -68,13 +71,20 @@ def is_record_of_list(pointer: str) -> bool:
 
 def sense(shape: ToolShape, item: Parameter) -> Meaning:
     """Return what an argument is about."""
+    known = _senses.get(id(item))
+    if known is not None and known[0] is item:
+        return known[1]
     schema = thaw(item.schema)
     kind = schema.get("type")
-    return parse_meaning(
+    found = parse_meaning(
         meaning_of(
             own_name(shape, item.pointer), kind if isinstance(kind, str) else "string", schema
         )
     )
+    if len(_senses) > _MAX_SENSES:
+        _senses.clear()
+    _senses[id(item)] = item, found
+    return found
 
 
 def is_own(meaning: Meaning) -> bool:
