@@ -166,14 +166,10 @@ class Filler:
         return None if literal is None else Argument(parameter=item, value=literal, source=None)
 
     def _one_of(self, item: Parameter, known: Sequence[Known]) -> Known | None:
-        fitting = [
-            fact
-            for fact in known
-            if item.means is not None
-            and fact.means == item.means
-            and isinstance(fact.value, str)
-            and item.names_row
-        ]
+        if item.means is None or not item.names_row:
+            return None
+        means = item.means
+        fitting = [fact for fact in known if fact.means == means and isinstance(fact.value, str)]
         if not fitting:
             return None
         chosen = self._rng.choice(fitting)
@@ -220,7 +216,10 @@ def _belongs(graph: ToolGraph, meaning: Meaning, fact: Known) -> bool:
 
 
 def _find(known: Sequence[Known], means: Place | None, value: Any) -> Known | None:
-    return next((fact for fact in known if fact.means == means and fact.value == value), None)
+    for fact in known:
+        if fact.value == value and fact.means == means:
+            return fact
+    return None
 
 
 def _is_stateable(graph: ToolGraph, fact: Known) -> bool:

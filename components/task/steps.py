@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from components.environment.state import WorldState
@@ -14,7 +15,7 @@ from components.records.task import Edit, Pick
 from components.task.anchors import Anchor
 from components.task.clauses import Clauses
 from components.task.filling import Arguments, as_object, latest
-from components.task.graph import ToolShape
+from components.task.graph import Place, ToolShape
 from components.task.ground import Ground
 from components.task.known import Known
 from components.task.phrases import phrases
@@ -94,7 +95,7 @@ class Walk:
         return next(step for step in self.steps if step.name == name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Node:
     """A walk that is under way."""
 
@@ -110,19 +111,29 @@ class Node:
     hops: Mapping[str, int] = field(default_factory=dict)
     """Step -> links that lead to what it shows from what the request names."""
 
-    @property
+    @cached_property
     def services(self) -> frozenset[str]:
         """Services that the walk has been in."""
         return frozenset(step.shape.service for step in self.steps)
 
-    @property
+    @cached_property
     def known(self) -> tuple[Known, ...]:
         """Values that only observations gave: what the request states was not found out."""
         return found_out(self.steps)
 
+    @cached_property
+    def have(self) -> frozenset[tuple[Place, Any]]:
+        """What is known, as what each value means and the value."""
+        return frozenset((fact.means, fact.value) for fact in self.known)
+
+    @cached_property
+    def written(self) -> set[tuple[str, str, str, str]]:
+        """Fields, by row, that the walk has changed itself."""
+        return written_by(*self.steps)
+
     def undoes(self, step: WalkStep) -> bool:
         """Return whether a step writes again what an earlier step of the walk wrote."""
-        return bool(written_by(*self.steps) & written_by(step))
+        return not self.written.isdisjoint(written_by(step))
 
 
 def executed_step(

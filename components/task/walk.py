@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
-from components.task.beginnings import beginnings, relevant_reads
+from components.task.beginnings import ways_to
 from components.task.clauses import LEAST_LENGTH
 from components.task.filling import Arguments, Filler, is_grounded
 from components.task.graph import ToolShape, is_internal
@@ -80,11 +80,9 @@ class WalkSearch:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
         self._anchor = anchor
         self._left = _BUDGET_OF_PURPOSE if self._purpose else _BUDGET
-        begin = beginnings(self._ground, anchor)
-        if not begin:
+        self._begin, self._relevant = ways_to(self._ground, anchor)
+        if not self._begin:
             return None
-        self._relevant = relevant_reads(self._ground, anchor)
-        self._begin = begin
         return self._extend(Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
     def _extend(self, node: Node) -> Walk | None:
@@ -159,11 +157,11 @@ class WalkSearch:
 
     def _leading_reads(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         last = node.steps[-1].shape.service if node.steps else ""
-        have = {(fact.means, fact.value) for fact in known}
+        have = node.have
         for distance, call in self._relevant if node.steps else self._begin:
-            if call.shape.service == last or not call.needs <= have:
+            if node.steps and have.isdisjoint(call.takes):
                 continue
-            if node.steps and not (call.takes & have):
+            if call.shape.service == last or not call.needs <= have:
                 continue
             if any(step.shape is call.shape and _same(step, call) for step in node.steps):
                 continue
@@ -320,7 +318,7 @@ class WalkSearch:
             return None
         due = () if any(item.source in node.due for item in arguments) else node.due
         if call is not None and phase is node.phase and phase in _BESIDE:
-            have = {(fact.means, fact.value) for fact in node.known}
+            have = node.have
             due = tuple(
                 fact
                 for fact in step.known
