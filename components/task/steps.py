@@ -15,11 +15,11 @@ from components.records.task import Edit, Pick
 from components.task.anchors import Anchor
 from components.task.clauses import Clauses
 from components.task.filling import Arguments, as_object, latest
-from components.task.graph import Place, ToolShape
+from components.task.graph import Place, ToolGraph, ToolShape
 from components.task.ground import Ground
-from components.task.known import Known
+from components.task.known import Known, known_in
 from components.task.phrases import phrases
-from components.task.provenance import shows
+from components.task.provenance import leaves, shows
 
 
 class Phase(IntEnum):
@@ -35,7 +35,7 @@ class Phase(IntEnum):
     """A write has used what was read again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class WalkStep:
     """One executed call of a walk."""
 
@@ -45,6 +45,30 @@ class WalkStep:
     data: Any
     changes: tuple[RowChange, ...]
     known: tuple[Known, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """All that the answer shows, in small letters: what is not in it is not shown."""
+        return "\n".join(str(leaf).lower() for _path, leaf in leaves(self.data))
+
+    def tells(self, graph: ToolGraph, fact: Known) -> bool:
+        """Return whether its answer shows the value of another step's answer as something else, so
+        that who uses the value could take it from here. What it was given is no second source.
+
+        Args:
+            graph: says what its values mean.
+            fact: the value, where it is taken from.
+        """
+        if str(fact.value).strip().lower() not in self.text or not shows(self.data, fact.value):
+            return False
+        if any(leaf == fact.value for _path, leaf in leaves(as_object(self.arguments))):
+            return False
+        rows = known_in(graph, self.shape, self.name, self.data, every_row=True)
+        same = {item.path for item in rows if item.means == fact.means}
+        return any(
+            shows([leaf], fact.value) and (leaf != fact.value or path not in same)
+            for path, leaf in leaves(self.data)
+        )
 
     def names_by_itself(self, fact: Known) -> bool:
         """Return whether the words for a row that this step read are not those of another row.

@@ -290,7 +290,7 @@ class WalkSearch:
         if made is None or (call is None and not made[0].changes):
             return None
         step, state = made
-        if node.undoes(step) or self._is_pointless(node, step):
+        if node.undoes(step) or self._is_pointless(node, step) or self._is_told(node, step):
             return None
         first, again, focus = node.first, node.again, node.focus
         seen = next(
@@ -369,6 +369,20 @@ class WalkSearch:
             return True
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
+
+    def _is_told(self, node: Node, step: WalkStep) -> bool:
+        """Return whether a value that a step of a longer walk uses can be had elsewhere too, which
+        the gate of provenance refuses.
+        """
+        if not self._purpose and self._length < LEAST_LENGTH:
+            return False
+        return any(
+            item.source is not None
+            and item.source.step != earlier.name
+            and earlier.tells(self._graph, item.source)
+            for item in step.arguments
+            for earlier in node.steps
+        )
 
     def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:
         """Return whether the value is new and can be had in no other way."""
