@@ -8,7 +8,7 @@ link to, the same field of the same table. Names are never compared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -104,10 +104,33 @@ class ToolGraph:
     tools: Mapping[tuple[str, str], ToolShape]
     blueprints: Mapping[str, Blueprint]
     """Of the whole system: links may lead to services that are not in the graph."""
+    _found: dict[Place, Place] = field(default_factory=dict, repr=False, compare=False)
+    _places: dict[int, tuple[ShownRows, tuple[tuple[str, Place, Place], ...]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def means(self, place: Place) -> Place:
         """Return the field that a place stands for, through its links."""
-        return follow(self.blueprints, place)
+        if place not in self._found:
+            self._found[place] = follow(self.blueprints, place)
+        return self._found[place]
+
+    def places_of(self, service: str, shown: ShownRows) -> tuple[tuple[str, Place, Place], ...]:
+        """Return key, field, and what it means, of all that a part of an answer shows, by key.
+
+        Args:
+            service: whose tool answers.
+            shown: a part of its answer; the graph keeps it.
+        """
+        known = self._places.get(id(shown))
+        if known is None:
+            places = tuple(
+                (key, place, self.means(place))
+                for key, name in sorted(shown.fields.items())
+                for place in (Place(service, shown.table, name),)
+            )
+            known = self._places[id(shown)] = shown, places
+        return known[1]
 
     def is_compiled(self, service: str) -> bool:
         """Return whether a service was inferred from its specification alone."""
@@ -335,8 +358,8 @@ def _uses(tool: ToolBlueprint, blueprint: Blueprint) -> dict[str, Use]:
         for pointer in _arguments_in(lookup.equals, None):
             note(pointer, Role.SELECTS, lookup.table, key)
         for _label, condition in sorted(lookup.where.items()):
-            for pointer, field in _compared(condition, ("@eq", "@in")):
-                note(pointer, Role.SELECTS, lookup.table, field)
+            for pointer, name in _compared(condition, ("@eq", "@in")):
+                note(pointer, Role.SELECTS, lookup.table, name)
     for _name, effect in sorted(tool.effects.items()):
         element = next(iter(_arguments_in(effect.each, None)), None)
         for field, value in sorted(effect.fields.items()):

@@ -91,15 +91,14 @@ def _known_of_row(
     if not isinstance(row_id, str):
         return
     row = RowKey(shape.service, shown.table, row_id)
-    for name, field in sorted(shown.fields.items()):
+    for name, place, means in graph.places_of(shape.service, shown):
         if name in values:
-            place = Place(shape.service, shown.table, field)
             yield Known(
                 step=step,
                 path=(*path, name),
                 value=values[name],
                 place=place,
-                means=graph.means(place),
+                means=means,
                 row=row,
             )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
@@ -22,6 +23,7 @@ from components.environment.names import singular, snake
 from components.records.blueprint import Blueprint
 from components.records.frozen import thaw
 from components.task.graph import Parameter, Place, ToolShape
+from components.task.remembered import Remembered
 
 _OWN = ("id", "crypto", "hash", "memory")
 """Families of values that a service makes itself."""
@@ -72,7 +74,7 @@ def is_record_of_list(pointer: str) -> bool:
 def sense(shape: ToolShape, item: Parameter) -> Meaning:
     """Return what an argument is about."""
     known = _senses.get(id(item))
-    if known is not None and known[0] is item:
+    if known is not None:
         return known[1]
     schema = thaw(item.schema)
     kind = schema.get("type")
@@ -122,11 +124,21 @@ def row_for(shape: ToolShape, now: str, rng: random.Random) -> RowDraw:
     Args:
         now: the world's time, as `2026-01-15T09:00:00Z`.
     """
-    moment = datetime.strptime(now, _TIME_FORMAT) + _AHEAD
+    moment = _ahead_of(now)
     table = TableContext(
         cast=cast_of(), now=moment, noun=shape.blueprint.entity or "record", walk_base=rng.random()
     )
     return RowDraw(table, rng, rng.randrange(USUAL))
+
+
+@lru_cache(maxsize=64)
+def _ahead_of(now: str) -> datetime:
+    return datetime.strptime(now, _TIME_FORMAT) + _AHEAD
+
+
+_validator: Remembered[Parameter, Any] = Remembered(
+    lambda item: jsonschema_rs.validator_for(thaw(item.schema)), _MAX_SENSES
+)
 
 
 def stated(shape: ToolShape, item: Parameter, row: RowDraw) -> Any:
@@ -138,5 +150,5 @@ def stated(shape: ToolShape, item: Parameter, row: RowDraw) -> Any:
     is_scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
     if item.schema.get("type") == "string" and is_scalar:
         value = str(value)
-    is_fitting = is_scalar and jsonschema_rs.is_valid(thaw(item.schema), value)
+    is_fitting = is_scalar and _validator(item).is_valid(value)
     return value if is_fitting else None
