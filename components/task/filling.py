@@ -10,10 +10,9 @@ from typing import Any
 from components.environment.archetypes.draw import RowDraw
 from components.environment.archetypes.meanings import Kind, Meaning
 from components.environment.world import World
-from components.records.blueprint import FieldType
 from components.records.frozen import JsonObject
 from components.task.anchors import reference_values
-from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape, is_internal
+from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape
 from components.task.known import Known, RowKey
 from components.task.literals import draw_literal
 from components.task.phrases import phrases
@@ -224,18 +223,11 @@ def _find(known: Sequence[Known], means: Place | None, value: Any) -> Known | No
 
 def _is_stateable(graph: ToolGraph, fact: Known) -> bool:
     """Return whether a person would put the value into a text: no internal id, no prose."""
-    entity = graph.blueprints[fact.place.service].entities[fact.place.table]
-    field = entity.fields[fact.place.field]
     return (
         isinstance(fact.value, (str, int, float))
         and not isinstance(fact.value, bool)
         and 1 < len(str(fact.value)) <= 80
-        and not is_internal(graph.blueprints, fact.place)
-        and field.enum is None
-        and not (field.generated and field.type is FieldType.TIMESTAMP)
-        and not (
-            entity.fields[fact.place.field].free_text and fact.place.field != entity.title_field
-        )
+        and graph.is_tellable(fact.place)
     )
 
 

@@ -7,8 +7,9 @@ link to, the same field of the same table. Names are never compared.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -104,8 +105,11 @@ class ToolGraph:
     tools: Mapping[tuple[str, str], ToolShape]
     blueprints: Mapping[str, Blueprint]
     """Of the whole system: links may lead to services that are not in the graph."""
-    _found: dict[Place, Place] = field(default_factory=dict, repr=False, compare=False)
-    _places: dict[int, tuple[ShownRows, tuple[tuple[str, Place, Place], ...]]] = field(
+    _tellable: dict[Place, bool] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _found: dict[Place, Place] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    _places: dict[int, tuple[ShownRows, tuple[tuple[str, Place, Place], ...]]] = dataclasses.field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -131,6 +135,21 @@ class ToolGraph:
             )
             known = self._places[id(shown)] = shown, places
         return known[1]
+
+    def is_tellable(self, place: Place) -> bool:
+        """Return whether people put values of a field into texts: no internal id, no choice, no
+        prose, no time that a service makes.
+        """
+        if place not in self._tellable:
+            entity = self.blueprints[place.service].entities[place.table]
+            field = entity.fields[place.field]
+            self._tellable[place] = (
+                not is_internal(self.blueprints, place)
+                and field.enum is None
+                and not (field.generated and field.type is FieldType.TIMESTAMP)
+                and not (field.free_text and place.field != entity.title_field)
+            )
+        return self._tellable[place]
 
     def is_compiled(self, service: str) -> bool:
         """Return whether a service was inferred from its specification alone."""
@@ -358,8 +377,8 @@ def _uses(tool: ToolBlueprint, blueprint: Blueprint) -> dict[str, Use]:
         for pointer in _arguments_in(lookup.equals, None):
             note(pointer, Role.SELECTS, lookup.table, key)
         for _label, condition in sorted(lookup.where.items()):
-            for pointer, name in _compared(condition, ("@eq", "@in")):
-                note(pointer, Role.SELECTS, lookup.table, name)
+            for pointer, field in _compared(condition, ("@eq", "@in")):
+                note(pointer, Role.SELECTS, lookup.table, field)
     for _name, effect in sorted(tool.effects.items()):
         element = next(iter(_arguments_in(effect.each, None)), None)
         for field, value in sorted(effect.fields.items()):

@@ -109,12 +109,16 @@ def takes(meaning: Meaning, blueprint: Blueprint, place: Place) -> bool:
     if meaning.kind is Kind.PROSE:
         return True
     entity = blueprint.entities[place.table]
-    field = entity.fields[place.field]
-    found = parse_meaning(meaning_of(place.field, field.type.value))
+    found = _meaning_of_field(place.field, entity.fields[place.field].type.value)
     if meaning.kind is Kind.TITLE:
         is_title = found.kind is Kind.TITLE or place.field == entity.title_field
         return is_title or found.name in _NAMES
     return found.name == meaning.name
+
+
+@lru_cache(maxsize=_MAX_SENSES)
+def _meaning_of_field(name: str, kind: str) -> Meaning:
+    return parse_meaning(meaning_of(name, kind))
 
 
 def row_for(shape: ToolShape, now: str, rng: random.Random) -> RowDraw:
