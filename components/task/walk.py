@@ -17,6 +17,7 @@ from components.task.anchors import Anchor
 from components.task.beginnings import ways_to
 from components.task.clauses import LEAST_LENGTH
 from components.task.filling import Arguments, Filler, is_grounded
+from components.task.foreseen import is_outdated, is_told
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, other_names
@@ -290,7 +291,7 @@ class WalkSearch:
         if made is None or (call is None and not made[0].changes):
             return None
         step, state = made
-        if node.undoes(step) or self._is_pointless(node, step) or self._is_told(node, step):
+        if node.undoes(step) or self._is_pointless(node, step) or self._is_refused(node, step):
             return None
         first, again, focus = node.first, node.again, node.focus
         seen = next(
@@ -370,18 +371,13 @@ class WalkSearch:
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
 
-    def _is_told(self, node: Node, step: WalkStep) -> bool:
-        """Return whether a value that a step of a longer walk uses can be had elsewhere too, which
-        the gate of provenance refuses.
-        """
+    def _is_refused(self, node: Node, step: WalkStep) -> bool:
+        """Return whether a longer walk with this step would be refused by the gates."""
         if not self._purpose and self._length < LEAST_LENGTH:
             return False
-        return any(
-            item.source is not None
-            and item.source.step != earlier.name
-            and earlier.tells(self._graph, item.source)
-            for item in step.arguments
-            for earlier in node.steps
+        sources = (item.source for item in step.arguments if item.source is not None)
+        return is_told(self._graph, node.steps, step) or (
+            step.shape.is_write and is_outdated(node.steps, sources)
         )
 
     def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:
@@ -420,6 +416,8 @@ class WalkSearch:
                 and not self._is_choice(item)
                 and str(item.value).lower() not in stated
             ]
+            if self._purpose:
+                facts = [item for item in facts if not is_outdated(node.steps, [item])]
             if not facts:
                 return None
             # A name is what people ask for.
