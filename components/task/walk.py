@@ -36,7 +36,7 @@ _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
 _NEW = 0.7
 """How much a service that was not visited yet is wanted, the more the fewer calls are left."""
-_FITTING = 5
+_FITTING = 3
 """Writes, and reads beside the turn, tried at one place where all has to serve one purpose."""
 _PICKS = 0.35
 """Share of searches that look for rows to be picked of a list, before others."""
