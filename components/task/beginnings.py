@@ -6,11 +6,26 @@ from components.task.anchors import Anchor
 from components.task.ground import Ground
 from components.task.reads import ReadCall
 
+Begin = list[tuple[float, ReadCall]]
+Relevant = tuple[tuple[int, ReadCall], ...]
 _REACH = 3
 """Reads between the first call and a value that the turn needs."""
 
 
-def beginnings(ground: Ground, anchor: Anchor) -> list[tuple[float, ReadCall]]:
+def ways_to(ground: Ground, anchor: Anchor) -> tuple[Begin, Relevant]:
+    """Return the beginnings and the relevant reads of one of the anchors, found once; where
+    there is no beginning, nothing is relevant.
+    """
+    found: tuple[Begin, Relevant] | None = ground.ways.get(id(anchor))
+    if found is None:
+        begin = beginnings(ground, anchor)
+        found = begin, relevant_reads(ground, anchor) if begin else ()
+        if any(anchor is other for other in ground.anchors):
+            ground.ways[id(anchor)] = found
+    return found
+
+
+def beginnings(ground: Ground, anchor: Anchor) -> Begin:
     """Return the reads from which all that the turn needs can be found, and how far it is."""
     wanted = {
         (item.means, anchor.arguments[item.pointer])
@@ -29,7 +44,7 @@ def beginnings(ground: Ground, anchor: Anchor) -> list[tuple[float, ReadCall]]:
     ]
 
 
-def relevant_reads(ground: Ground, anchor: Anchor) -> tuple[tuple[int, ReadCall], ...]:
+def relevant_reads(ground: Ground, anchor: Anchor) -> Relevant:
     """Return the reads that lead to what the turn needs, with their distance from it."""
     index = ground.index
     wanted = {

@@ -6,9 +6,9 @@ with one reason; the certificate names the versions of all that it rests on and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from components.environment.state import rows_of, state_hash
+from components.environment.state import Table, state_hash
 from components.environment.world import World, build_world
 from components.errors import SynthesisError
 from components.evaluator.constraints import (
@@ -17,11 +17,12 @@ from components.evaluator.constraints import (
     unconstrained_arguments,
 )
 from components.evaluator.rubric import is_pass, score_criteria
-from components.records.base import hash_record, to_json
+from components.records.base import Record, hash_record, to_json
 from components.records.frozen import FrozenDict, content_hash
 from components.records.rubric import Rubric, Untouched
 from components.records.system import System
 from components.records.task import Certificate, Probe, Task
+from components.records.world import Reaction
 from components.task.asking import check_answer, check_names
 from components.task.clause_gates import check_clauses, forbidden_calls
 from components.task.gates import (
@@ -41,9 +42,12 @@ from components.task.mutants import Mutants
 from components.task.order import check_order
 from components.task.pair_gates import check_pair
 from components.task.reasons import Reason, Rejection
+from components.task.remembered import Remembered
 from components.task.rules import ruled_of
 from components.task.user_gates import check_user
 
+_MOST_HASHES = 2_000
+"""Artifacts and tables of which the hashes are remembered."""
 GATES_VERSION = 7
 """Raised when a gate changes what it admits."""
 
@@ -217,16 +221,26 @@ def _certificate(
 
 def _environment_hashes(system: System, task: Task) -> Iterator[tuple[str, str]]:
     for name in sorted({*task.world.services, *task.world.distractors}):
-        yield f"blueprint/{name}", hash_record(system.environment.blueprints[name])
-        yield f"seed/{name}", hash_record(system.environment.seeds[name])
+        yield f"blueprint/{name}", _hash_of(system.environment.blueprints[name])
+        yield f"seed/{name}", _hash_of(system.environment.seeds[name])
         if name in system.environment.code:
             yield f"code/{name}", hash_record(system.environment.code[name])
-    reactions = {name: to_json(item) for name, item in system.environment.reactions.items()}
-    yield "reactions", content_hash(reactions)
+    yield "reactions", _reactions_hash(system.environment.reactions)
 
 
 def _seed_rows(world: World) -> Iterator[tuple[str, str]]:
     for service, tables in sorted(world.initial.services.items()):
-        for table in sorted(tables):
-            for row_id, row in rows_of(world.initial, service, table).items():
-                yield f"{service}/{table}/{row_id}", content_hash(row)
+        for name in sorted(tables):
+            for row_id, row_hash in _row_hashes(tables[name]):
+                yield f"{service}/{name}/{row_id}", row_hash
+
+
+_hash_of: Remembered[Record, str] = Remembered(hash_record, _MOST_HASHES)
+_reactions_hash: Remembered[Mapping[str, Reaction], str] = Remembered(
+    lambda reactions: content_hash({name: to_json(item) for name, item in reactions.items()}),
+    _MOST_HASHES,
+)
+_row_hashes: Remembered[Table, tuple[tuple[str, str], ...]] = Remembered(
+    lambda table: tuple((row_id, content_hash(table.rows[row_id].values)) for row_id in table.ids),
+    _MOST_HASHES,
+)

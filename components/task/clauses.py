@@ -14,9 +14,10 @@ from enum import StrEnum
 from typing import Literal
 
 from components.task.filling import Arguments
-from components.task.graph import ShownRows, ToolShape
+from components.task.graph import ToolShape
 from components.task.known import Known
 from components.task.provenance import Path
+from components.task.shown import ShownRows
 
 LEAST_LENGTH = 5
 """Shorter walks make plain requests: what a small model begins with."""

@@ -19,10 +19,11 @@ from components.records.system import System
 from components.records.task import Certificate, RejectedDraft, Task
 from components.records.world import WorldSpec
 from components.task.asides import spoken
-from components.task.author import author_task
+from components.task.author import author_task, task_id_of
 from components.task.calibrate import edits_at, places_of
 from components.task.certify import certify
 from components.task.clauses import LEAST_LENGTH, ClauseKind, Names, drawn_kinds
+from components.task.distractors import unnamed_instead
 from components.task.drawing import Wanted, drawn_walk, lengthened, purposeful, with_asides
 from components.task.gold import run_gold
 from components.task.ground import Ground, ground_of
@@ -357,6 +358,12 @@ def _authored(
         task = author_task(ground, walk, spec, made.seed, rng, has_user=made.has_user)
     except SynthesisError as error:
         return Rejection(reason=Reason.STRUCTURE, detail=str(error))
+    if is_long:
+        others = random.Random(f"{made.seed}:distractors")
+        spec = unnamed_instead(system, spec, task.instruction, others)
+    if spec != task.world:
+        task = task.model_copy(update={"world": spec})
+        task = task.model_copy(update={"task_id": task_id_of(task)})
     marks = marks_of(ground, walk, task.instruction) if is_long else ()
     if not made.is_lenient and weight_of(marks) >= limit_of(walk):
         names = ", ".join(mark.name for mark in marks)

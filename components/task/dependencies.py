@@ -17,7 +17,8 @@ from components.records.frozen import FrozenDict
 from components.records.graph import DependencyEdge, DependencyGraph, EdgeKind, ToolNode
 from components.records.system import System
 from components.records.world import Reaction
-from components.task.graph import Place, ShownRows, ToolGraph, ToolShape, tool_graph
+from components.task.graph import Place, ToolGraph, ToolShape, tool_graph
+from components.task.shown import ShownRows
 
 _COMPARED = 2
 

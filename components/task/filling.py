@@ -10,10 +10,9 @@ from typing import Any
 from components.environment.archetypes.draw import RowDraw
 from components.environment.archetypes.meanings import Kind, Meaning
 from components.environment.world import World
-from components.records.blueprint import FieldType
 from components.records.frozen import JsonObject
 from components.task.anchors import reference_values
-from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape, is_internal
+from components.task.graph import Parameter, Place, Role, ToolGraph, ToolShape
 from components.task.known import Known, RowKey
 from components.task.literals import draw_literal
 from components.task.phrases import phrases
@@ -166,14 +165,10 @@ class Filler:
         return None if literal is None else Argument(parameter=item, value=literal, source=None)
 
     def _one_of(self, item: Parameter, known: Sequence[Known]) -> Known | None:
-        fitting = [
-            fact
-            for fact in known
-            if item.means is not None
-            and fact.means == item.means
-            and isinstance(fact.value, str)
-            and item.names_row
-        ]
+        if item.means is None or not item.names_row:
+            return None
+        means = item.means
+        fitting = [fact for fact in known if fact.means == means and isinstance(fact.value, str)]
         if not fitting:
             return None
         chosen = self._rng.choice(fitting)
@@ -220,23 +215,19 @@ def _belongs(graph: ToolGraph, meaning: Meaning, fact: Known) -> bool:
 
 
 def _find(known: Sequence[Known], means: Place | None, value: Any) -> Known | None:
-    return next((fact for fact in known if fact.means == means and fact.value == value), None)
+    for fact in known:
+        if fact.value == value and fact.means == means:
+            return fact
+    return None
 
 
 def _is_stateable(graph: ToolGraph, fact: Known) -> bool:
     """Return whether a person would put the value into a text: no internal id, no prose."""
-    entity = graph.blueprints[fact.place.service].entities[fact.place.table]
-    field = entity.fields[fact.place.field]
     return (
         isinstance(fact.value, (str, int, float))
         and not isinstance(fact.value, bool)
         and 1 < len(str(fact.value)) <= 80
-        and not is_internal(graph.blueprints, fact.place)
-        and field.enum is None
-        and not (field.generated and field.type is FieldType.TIMESTAMP)
-        and not (
-            entity.fields[fact.place.field].free_text and fact.place.field != entity.title_field
-        )
+        and graph.is_tellable(fact.place)
     )
 
 

@@ -25,6 +25,7 @@ from components.records.task import (
     Referent,
     Task,
 )
+from components.task.distractors import name_in
 from components.task.gold import Gold
 from components.task.graph import Parameter, ToolGraph, ToolShape
 from components.task.known import Known, entity_of, known_in, other_names
@@ -107,9 +108,9 @@ def _beside_rule(task: Task, names: Sequence[str]) -> set[str]:
 def check_words(system: System, task: Task, world: World) -> Rejection | None:
     """Check that the instruction names no service that is not needed, and no internal id."""
     for service in task.world.distractors:
-        for word in {service, system.reference.specs[service].title} - {""}:
-            if re.search(rf"(?<![\w-]){re.escape(word)}(?!\w)", task.instruction, re.IGNORECASE):
-                return _no(Reason.NAMES_DISTRACTOR, f"{word!r} of {service}")
+        word = name_in(system, service, task.instruction)
+        if word:
+            return _no(Reason.NAMES_DISTRACTOR, f"{word!r} of {service}")
     doubled = re.search(r"\b(\w+) \1\b", task.instruction)
     if doubled:
         return _no(Reason.CLUMSY, f"{doubled.group()!r}")

@@ -7,22 +7,24 @@ link to, the same field of the same table. Names are never compared.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from components.records.blueprint import Blueprint, FieldType, FunctionalClass, ToolBlueprint
-from components.records.frozen import FrozenDict
-from components.records.spec import ToolSpec
+from components.records.spec import ServiceSpec, ToolSpec
 from components.records.system import System
+from components.task.shown import ShownRows, shown_rows
 
 _MAX_LINKS = 4
 _MAX_NESTING = 4
+_MAX_KEPT = 8
+"""Systems of which the shapes of tools are remembered."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """A field of a table."""
 
     service: str
@@ -31,18 +33,6 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.service}.{self.table}.{self.field}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRows:
-    """A part of a tool's answer that shows one row or a list of rows."""
-
-    path: tuple[str, ...]
-    """Path in `data` of the row, or of the list."""
-    table: str
-    fields: FrozenDict[str, str]
-    """Key in the answer -> field of the table."""
-    is_list: bool
 
 
 class Role(StrEnum):
@@ -115,10 +105,51 @@ class ToolGraph:
     tools: Mapping[tuple[str, str], ToolShape]
     blueprints: Mapping[str, Blueprint]
     """Of the whole system: links may lead to services that are not in the graph."""
+    _tellable: dict[Place, bool] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _found: dict[Place, Place] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    _places: dict[int, tuple[ShownRows, tuple[tuple[str, Place, Place], ...]]] = dataclasses.field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def means(self, place: Place) -> Place:
         """Return the field that a place stands for, through its links."""
-        return follow(self.blueprints, place)
+        if place not in self._found:
+            self._found[place] = follow(self.blueprints, place)
+        return self._found[place]
+
+    def places_of(self, service: str, shown: ShownRows) -> tuple[tuple[str, Place, Place], ...]:
+        """Return key, field, and what it means, of all that a part of an answer shows, by key.
+
+        Args:
+            service: whose tool answers.
+            shown: a part of its answer; the graph keeps it.
+        """
+        known = self._places.get(id(shown))
+        if known is None:
+            places = tuple(
+                (key, place, self.means(place))
+                for key, name in sorted(shown.fields.items())
+                for place in (Place(service, shown.table, name),)
+            )
+            known = self._places[id(shown)] = shown, places
+        return known[1]
+
+    def is_tellable(self, place: Place) -> bool:
+        """Return whether people put values of a field into texts: no internal id, no choice, no
+        prose, no time that a service makes.
+        """
+        if place not in self._tellable:
+            entity = self.blueprints[place.service].entities[place.table]
+            field = entity.fields[place.field]
+            self._tellable[place] = (
+                not is_internal(self.blueprints, place)
+                and field.enum is None
+                and not (field.generated and field.type is FieldType.TIMESTAMP)
+                and not (field.free_text and place.field != entity.title_field)
+            )
+        return self._tellable[place]
 
     def is_compiled(self, service: str) -> bool:
         """Return whether a service was inferred from its specification alone."""
@@ -131,19 +162,62 @@ class ToolGraph:
 
 def tool_graph(system: System, services: tuple[str, ...]) -> ToolGraph:
     """Build the graph over the offered tools of `services`."""
-    blueprints = system.environment.blueprints
-    tools: dict[tuple[str, str], ToolShape] = {}
-    for service in sorted(services):
-        blueprint = blueprints[service]
-        spec = system.reference.specs[service]
-        for name, tool in sorted(blueprint.tools.items()):
-            if tool.simulated:
-                continue
-            if name not in blueprint.quarantined and name in spec.tools:
-                tools[service, name] = _shape(
-                    service, spec.title or service, spec.tools[name], tool, blueprints
-                )
+    blueprints, specs = system.environment.blueprints, system.reference.specs
+    shapes = _shapes_of(blueprints, specs)
+    tools = {
+        (service, shape.name): shape
+        for service in sorted(services)
+        for shape in shapes.of_service(service)
+    }
     return ToolGraph(tools=tools, blueprints=blueprints)
+
+
+class _Shapes:
+    """The shapes of the tools of one set of services, each made when it is first asked for."""
+
+    def __init__(
+        self, blueprints: Mapping[str, Blueprint], specs: Mapping[str, ServiceSpec]
+    ) -> None:
+        self.blueprints, self.specs = blueprints, specs
+        self._linked = frozenset(
+            field.link
+            for blueprint in blueprints.values()
+            for entity in blueprint.entities.values()
+            for field in entity.fields.values()
+            if field.link is not None
+        )
+        self._made: dict[str, tuple[ToolShape, ...]] = {}
+
+    def of_service(self, service: str) -> tuple[ToolShape, ...]:
+        """Return the shapes of the offered tools of one service, by name."""
+        if service not in self._made:
+            blueprint, spec = self.blueprints[service], self.specs[service]
+            self._made[service] = tuple(
+                _shape(
+                    service,
+                    spec.title or service,
+                    spec.tools[name],
+                    tool,
+                    self.blueprints,
+                    self._linked,
+                )
+                for name, tool in sorted(blueprint.tools.items())
+                if not tool.simulated and name not in blueprint.quarantined and name in spec.tools
+            )
+        return self._made[service]
+
+
+_kept: list[_Shapes] = []
+
+
+def _shapes_of(blueprints: Mapping[str, Blueprint], specs: Mapping[str, ServiceSpec]) -> _Shapes:
+    """Return what was made of the same artifacts before, the very same objects."""
+    for shapes in _kept:
+        if shapes.blueprints is blueprints and shapes.specs is specs:
+            return shapes
+    _kept.append(_Shapes(blueprints, specs))
+    del _kept[:-_MAX_KEPT]
+    return _kept[-1]
 
 
 def edges_of(graph: ToolGraph) -> tuple[Edge, ...]:
@@ -179,19 +253,15 @@ def follow(blueprints: Mapping[str, Blueprint], place: Place) -> Place:
     return place
 
 
-def is_reference(blueprints: Mapping[str, Blueprint], place: Place) -> bool:
+def _is_reference(
+    blueprints: Mapping[str, Blueprint], linked: frozenset[str], place: Place
+) -> bool:
     """Return whether the field names a row: a key, a link, or what a link points at."""
     end = follow(blueprints, place)
     entity = _entity(blueprints, place)
     if end != place or entity is None or place.field == entity.key:
         return True
-    wanted = f"{place.service}.{place.table}.{place.field}"
-    return any(
-        field.link == wanted
-        for blueprint in blueprints.values()
-        for other in blueprint.entities.values()
-        for field in other.fields.values()
-    )
+    return str(place) in linked
 
 
 def is_internal(blueprints: Mapping[str, Blueprint], place: Place) -> bool:
@@ -235,6 +305,7 @@ def _shape(
     spec: ToolSpec,
     tool: ToolBlueprint,
     blueprints: Mapping[str, Blueprint],
+    linked: frozenset[str],
 ) -> ToolShape:
     blueprint = blueprints[service]
     uses = _uses(tool, blueprint)
@@ -254,7 +325,7 @@ def _shape(
                 means=None if place is None else follow(blueprints, place),
                 is_free_text=role is Role.SETS and is_text,
                 is_exact=is_exact,
-                names_row=place is not None and is_reference(blueprints, place),
+                names_row=place is not None and _is_reference(blueprints, linked, place),
                 is_natural=place is not None and is_natural(blueprints, place),
             )
         )
@@ -265,7 +336,7 @@ def _shape(
         spec=spec,
         blueprint=tool,
         parameters=tuple(parameters),
-        shown=tuple(_shown(tool, blueprint)),
+        shown=tuple(shown_rows(tool, blueprint)),
     )
 
 
@@ -387,88 +458,3 @@ def _operands(expression: Any, operation: str) -> Iterator[Mapping[str, Any]]:
     elif isinstance(expression, (list, tuple)):
         for part in expression:
             yield from _operands(part, operation)
-
-
-def _shown(tool: ToolBlueprint, blueprint: Blueprint) -> Iterator[ShownRows]:
-    """Yield the rows that the tool's result shows."""
-    rows: dict[str, tuple[str, bool]] = {}
-    """Root name -> its table, and whether it is a list."""
-    for name, lookup in tool.lookups.items():
-        rows[f"${name}"] = (lookup.table, False)
-    for name, effect in tool.effects.items():
-        rows[f"${name}"] = (effect.table, effect.each is not None)
-    if tool.query is not None:
-        rows["$rows"] = (tool.query.table, True)
-    yield from _shown_in(tool.result, (), rows, tool, blueprint)
-
-
-def _shown_in(
-    expression: Any,
-    path: tuple[str, ...],
-    rows: Mapping[str, tuple[str, bool]],
-    tool: ToolBlueprint,
-    blueprint: Blueprint,
-) -> Iterator[ShownRows]:
-    whole = _row_expression(expression, rows, tool, blueprint)
-    if whole is not None:
-        table, fields, is_list = whole
-        yield ShownRows(path=path, table=table, fields=fields, is_list=is_list)
-        return
-    if not isinstance(expression, Mapping) or any(key[:1] == "@" for key in expression):
-        return
-    single: dict[str, dict[str, str]] = {}
-    for key, part in sorted(expression.items()):
-        root, _, field = part.partition(".") if isinstance(part, str) else ("", "", "")
-        if field and root in rows and not rows[root][1]:
-            if field in blueprint.entities[rows[root][0]].fields:
-                single.setdefault(rows[root][0], {})[key] = field
-        else:
-            yield from _shown_in(part, (*path, key), rows, tool, blueprint)
-    for table, fields_by_key in sorted(single.items()):
-        yield ShownRows(path=path, table=table, fields=FrozenDict(fields_by_key), is_list=False)
-
-
-def _row_expression(
-    expression: Any,
-    rows: Mapping[str, tuple[str, bool]],
-    tool: ToolBlueprint,
-    blueprint: Blueprint,
-) -> tuple[str, FrozenDict[str, str], bool] | None:
-    """Return (table, key -> field, is list) when the expression is a row or a list of rows."""
-    if isinstance(expression, str) and expression in rows:
-        table, is_list = rows[expression]
-        names: Any = blueprint.entities[table].fields
-        if expression == "$rows" and tool.query is not None and tool.query.fields is not None:
-            names = tool.query.fields
-        return table, FrozenDict({name: name for name in names}), is_list
-    if not isinstance(expression, Mapping) or len(expression) != 1:
-        return None
-    operation, operand = next(iter(expression.items()))
-    if operation in ("@row", "@rows") and isinstance(operand, Mapping):
-        table = str(operand.get("table"))
-        fields = blueprint.entities[table].fields
-        return table, FrozenDict({name: name for name in fields}), operation == "@rows"
-    if not isinstance(operand, (list, tuple)) or len(operand) != 2:
-        return None
-    inner = _row_expression(operand[0], rows, tool, blueprint)
-    if inner is None:
-        return None
-    table, fields_shown, is_list = inner
-    if operation == "@pick" and not is_list and isinstance(operand[1], (list, tuple)):
-        return table, FrozenDict({n: n for n in operand[1] if n in fields_shown}), False
-    if operation == "@each" and is_list:
-        return table, _element_fields(operand[1], fields_shown), True
-    return None
-
-
-def _element_fields(body: Any, known: Mapping[str, str]) -> FrozenDict[str, str]:
-    if isinstance(body, Mapping) and set(body) == {"@pick"}:
-        return FrozenDict({name: name for name in body["@pick"][1] if name in known})
-    if not isinstance(body, Mapping):
-        return FrozenDict()
-    named = {
-        key: part.partition(".")[2]
-        for key, part in body.items()
-        if isinstance(part, str) and part.startswith("$element.")
-    }
-    return FrozenDict({key: field for key, field in named.items() if field in known})

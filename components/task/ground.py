@@ -43,6 +43,10 @@ class Ground:
     titles: Mapping[str, str]
     """Service -> its title."""
     _beginnings: dict[tuple[Place, Any], Mapping[ReadCall, int]] = field(default_factory=dict)
+    ways: dict[int, Any] = field(default_factory=dict)
+    """Where walks through an anchor may begin, and what leads to what its turn needs, by the
+    anchor's identity; what an anchor needs depends on the ground alone.
+    """
     _seen: dict[Any, tuple[Any, Outcome, tuple[Known, ...]]] = field(default_factory=dict)
 
     def beginnings(self, means: Place, value: Any) -> Mapping[ReadCall, int]:

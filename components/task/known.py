@@ -10,8 +10,9 @@ from components.environment.state import WorldState, rows_of
 from components.records.blueprint import EntityBlueprint, FieldBlueprint, FieldType
 from components.records.frozen import FrozenDict
 from components.records.task import Pick
-from components.task.graph import Place, ShownRows, ToolGraph, ToolShape
+from components.task.graph import Place, ToolGraph, ToolShape
 from components.task.provenance import Path, at_path
+from components.task.shown import ShownRows
 
 _ADDRESS = "email"
 """Field of whoever can be written to."""
@@ -90,15 +91,14 @@ def _known_of_row(
     if not isinstance(row_id, str):
         return
     row = RowKey(shape.service, shown.table, row_id)
-    for name, field in sorted(shown.fields.items()):
+    for name, place, means in graph.places_of(shape.service, shown):
         if name in values:
-            place = Place(shape.service, shown.table, field)
             yield Known(
                 step=step,
                 path=(*path, name),
                 value=values[name],
                 place=place,
-                means=graph.means(place),
+                means=means,
                 row=row,
             )
 

@@ -16,13 +16,14 @@ from components.environment.state import WorldState
 from components.records.blueprint import FieldType
 from components.task.clauses import Counted, Group, Part
 from components.task.filling import Argument, Arguments, Filler, as_object
-from components.task.graph import Place, ShownRows, ToolShape
+from components.task.graph import Place, ToolShape
 from components.task.ground import Ground
 from components.task.known import Known, address_of, entity_of, known_in
 from components.task.longer import tool_name
 from components.task.phrases import phrases, words
 from components.task.provenance import at_path
 from components.task.purposes import purposes
+from components.task.shown import ShownRows
 from components.task.steps import Node, Phase, Walk, WalkStep, executed_step, found_out, written_by
 
 _MOST_ROWS = 9

@@ -372,5 +372,19 @@ def _needle(value: Any) -> str | None:
 
 
 def _is_word_in(needle: str, text: str) -> bool:
+    if text.isascii() and needle.isascii():
+        return _is_ascii_word_in(needle.lower(), text.lower())
     pattern = rf"(?<![A-Za-z0-9_]){re.escape(needle)}(?![A-Za-z0-9_])"
     return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def _is_ascii_word_in(needle: str, text: str) -> bool:
+    """Say what the pattern says, of ASCII alone, without a pattern for every needle."""
+    start = text.find(needle)
+    while start >= 0:
+        end = start + len(needle)
+        around = text[start - 1 : start] if start else "", text[end : end + 1]
+        if not any(char == "_" or char.isalnum() for char in around):
+            return True
+        start = text.find(needle, start + 1)
+    return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
@@ -22,6 +23,7 @@ from components.environment.names import singular, snake
 from components.records.blueprint import Blueprint
 from components.records.frozen import thaw
 from components.task.graph import Parameter, Place, ToolShape
+from components.task.remembered import Remembered
 
 _OWN = ("id", "crypto", "hash", "memory")
 """Families of values that a service makes itself."""
@@ -32,6 +34,9 @@ _PLANNED = frozenset({"start", "end", "due", "future", "upcoming"})
 _AHEAD = timedelta(days=14)
 """What people ask for lies about so far ahead."""
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+_MAX_SENSES = 20_000
+_senses: dict[int, tuple[Parameter, Meaning]] = {}
+"""What was found for an argument before, by its identity; it is kept so that it stays the same."""
 
 
 def own_name(shape: ToolShape, pointer: str) -> str:
@@ -68,13 +73,20 @@ def is_record_of_list(pointer: str) -> bool:
 
 def sense(shape: ToolShape, item: Parameter) -> Meaning:
     """Return what an argument is about."""
+    known = _senses.get(id(item))
+    if known is not None:
+        return known[1]
     schema = thaw(item.schema)
     kind = schema.get("type")
-    return parse_meaning(
+    found = parse_meaning(
         meaning_of(
             own_name(shape, item.pointer), kind if isinstance(kind, str) else "string", schema
         )
     )
+    if len(_senses) > _MAX_SENSES:
+        _senses.clear()
+    _senses[id(item)] = item, found
+    return found
 
 
 def is_own(meaning: Meaning) -> bool:
@@ -97,12 +109,16 @@ def takes(meaning: Meaning, blueprint: Blueprint, place: Place) -> bool:
     if meaning.kind is Kind.PROSE:
         return True
     entity = blueprint.entities[place.table]
-    field = entity.fields[place.field]
-    found = parse_meaning(meaning_of(place.field, field.type.value))
+    found = _meaning_of_field(place.field, entity.fields[place.field].type.value)
     if meaning.kind is Kind.TITLE:
         is_title = found.kind is Kind.TITLE or place.field == entity.title_field
         return is_title or found.name in _NAMES
     return found.name == meaning.name
+
+
+@lru_cache(maxsize=_MAX_SENSES)
+def _meaning_of_field(name: str, kind: str) -> Meaning:
+    return parse_meaning(meaning_of(name, kind))
 
 
 def row_for(shape: ToolShape, now: str, rng: random.Random) -> RowDraw:
@@ -112,11 +128,21 @@ def row_for(shape: ToolShape, now: str, rng: random.Random) -> RowDraw:
     Args:
         now: the world's time, as `2026-01-15T09:00:00Z`.
     """
-    moment = datetime.strptime(now, _TIME_FORMAT) + _AHEAD
+    moment = _ahead_of(now)
     table = TableContext(
         cast=cast_of(), now=moment, noun=shape.blueprint.entity or "record", walk_base=rng.random()
     )
     return RowDraw(table, rng, rng.randrange(USUAL))
+
+
+@lru_cache(maxsize=64)
+def _ahead_of(now: str) -> datetime:
+    return datetime.strptime(now, _TIME_FORMAT) + _AHEAD
+
+
+_validator: Remembered[Parameter, Any] = Remembered(
+    lambda item: jsonschema_rs.validator_for(thaw(item.schema)), _MAX_SENSES
+)
 
 
 def stated(shape: ToolShape, item: Parameter, row: RowDraw) -> Any:
@@ -128,5 +154,5 @@ def stated(shape: ToolShape, item: Parameter, row: RowDraw) -> Any:
     is_scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
     if item.schema.get("type") == "string" and is_scalar:
         value = str(value)
-    is_fitting = is_scalar and jsonschema_rs.is_valid(thaw(item.schema), value)
+    is_fitting = is_scalar and _validator(item).is_valid(value)
     return value if is_fitting else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from components.environment.state import WorldState
@@ -14,11 +15,11 @@ from components.records.task import Edit, Pick
 from components.task.anchors import Anchor
 from components.task.clauses import Clauses
 from components.task.filling import Arguments, as_object, latest
-from components.task.graph import ToolShape
+from components.task.graph import Place, ToolGraph, ToolShape
 from components.task.ground import Ground
-from components.task.known import Known
+from components.task.known import Known, known_in
 from components.task.phrases import phrases
-from components.task.provenance import shows
+from components.task.provenance import leaves, shows
 
 
 class Phase(IntEnum):
@@ -34,7 +35,7 @@ class Phase(IntEnum):
     """A write has used what was read again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class WalkStep:
     """One executed call of a walk."""
 
@@ -44,6 +45,30 @@ class WalkStep:
     data: Any
     changes: tuple[RowChange, ...]
     known: tuple[Known, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """All that the answer shows, in small letters: what is not in it is not shown."""
+        return "\n".join(str(leaf).lower() for _path, leaf in leaves(self.data))
+
+    def tells(self, graph: ToolGraph, fact: Known) -> bool:
+        """Return whether its answer shows the value of another step's answer as something else, so
+        that who uses the value could take it from here. What it was given is no second source.
+
+        Args:
+            graph: says what its values mean.
+            fact: the value, where it is taken from.
+        """
+        if str(fact.value).strip().lower() not in self.text:
+            return False
+        if any(leaf == fact.value for _path, leaf in leaves(as_object(self.arguments))):
+            return False
+        rows = known_in(graph, self.shape, self.name, self.data, every_row=True)
+        same = {item.path for item in rows if item.means == fact.means}
+        return any(
+            shows([leaf], fact.value) and (leaf != fact.value or path not in same)
+            for path, leaf in leaves(self.data)
+        )
 
     def names_by_itself(self, fact: Known) -> bool:
         """Return whether the words for a row that this step read are not those of another row.
@@ -96,7 +121,7 @@ class Walk:
         return next(step for step in self.steps if step.name == name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Node:
     """A walk that is under way."""
 
@@ -112,19 +137,29 @@ class Node:
     hops: Mapping[str, int] = field(default_factory=dict)
     """Step -> links that lead to what it shows from what the request names."""
 
-    @property
+    @cached_property
     def services(self) -> frozenset[str]:
         """Services that the walk has been in."""
         return frozenset(step.shape.service for step in self.steps)
 
-    @property
+    @cached_property
     def known(self) -> tuple[Known, ...]:
         """Values that only observations gave: what the request states was not found out."""
         return found_out(self.steps)
 
+    @cached_property
+    def have(self) -> frozenset[tuple[Place, Any]]:
+        """What is known, as what each value means and the value."""
+        return frozenset((fact.means, fact.value) for fact in self.known)
+
+    @cached_property
+    def written(self) -> set[tuple[str, str, str, str]]:
+        """Fields, by row, that the walk has changed itself."""
+        return written_by(*self.steps)
+
     def undoes(self, step: WalkStep) -> bool:
         """Return whether a step writes again what an earlier step of the walk wrote."""
-        return bool(written_by(*self.steps) & written_by(step))
+        return not self.written.isdisjoint(written_by(step))
 
 
 def executed_step(

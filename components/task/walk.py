@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 
 from components.records.blueprint import FieldType, Operation
 from components.task.anchors import Anchor
-from components.task.beginnings import beginnings, relevant_reads
+from components.task.beginnings import ways_to
 from components.task.clauses import LEAST_LENGTH
 from components.task.filling import Arguments, Filler, is_grounded
+from components.task.foreseen import is_outdated, is_told
 from components.task.graph import ToolShape, is_internal
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, other_names
@@ -36,7 +37,7 @@ _BREADTH = 10
 """Calls tried at one place of a walk, of each sort."""
 _NEW = 0.7
 """How much a service that was not visited yet is wanted, the more the fewer calls are left."""
-_FITTING = 5
+_FITTING = 3
 """Writes, and reads beside the turn, tried at one place where all has to serve one purpose."""
 _PICKS = 0.35
 """Share of searches that look for rows to be picked of a list, before others."""
@@ -84,11 +85,9 @@ class WalkSearch:
         """Return a walk through the anchor, or None when the budget is spent or there is none."""
         self._anchor = anchor
         self._left = _BUDGET_OF_PURPOSE if self._purpose else _BUDGET
-        begin = beginnings(self._ground, anchor)
-        if not begin:
+        self._begin, self._relevant = ways_to(self._ground, anchor)
+        if not self._begin:
             return None
-        self._relevant = relevant_reads(self._ground, anchor)
-        self._begin = begin
         return self._extend(Node(steps=(), state=self._ground.world.initial, phase=Phase.START))
 
     def _extend(self, node: Node) -> Walk | None:
@@ -163,11 +162,11 @@ class WalkSearch:
 
     def _leading_reads(self, node: Node, known: Sequence[Known]) -> Iterator[tuple[float, _Move]]:
         last = node.steps[-1].shape.service if node.steps else ""
-        have = {(fact.means, fact.value) for fact in known}
+        have = node.have
         for distance, call in self._relevant if node.steps else self._begin:
-            if call.shape.service == last or not call.needs <= have:
+            if node.steps and have.isdisjoint(call.takes):
                 continue
-            if node.steps and not (call.takes & have):
+            if call.shape.service == last or not call.needs <= have:
                 continue
             if any(step.shape is call.shape and _same(step, call) for step in node.steps):
                 continue
@@ -300,7 +299,7 @@ class WalkSearch:
         if made is None or (call is None and not made[0].changes):
             return None
         step, state = made
-        if node.undoes(step) or self._is_pointless(node, step):
+        if node.undoes(step) or self._is_pointless(node, step) or self._is_refused(node, step):
             return None
         first, again, focus = node.first, node.again, node.focus
         seen = next(
@@ -328,7 +327,7 @@ class WalkSearch:
             return None
         due = () if any(item.source in node.due for item in arguments) else node.due
         if call is not None and phase is node.phase and phase in _BESIDE:
-            have = {(fact.means, fact.value) for fact in node.known}
+            have = node.have
             due = tuple(
                 fact
                 for fact in step.known
@@ -380,6 +379,15 @@ class WalkSearch:
         is_about_done = bool(done & (named | _own_rows(step)))
         return self._length >= LEAST_LENGTH and step.shape.is_write and is_about_done
 
+    def _is_refused(self, node: Node, step: WalkStep) -> bool:
+        """Return whether a longer walk with this step would be refused by the gates."""
+        if not self._purpose and self._length < LEAST_LENGTH:
+            return False
+        sources = (item.source for item in step.arguments if item.source is not None)
+        return is_told(self._graph, node.steps, step) or (
+            step.shape.is_write and is_outdated(node.steps, sources)
+        )
+
     def _counts(self, node: Node, step: WalkStep, again: Known) -> bool:
         """Return whether the value is new and can be had in no other way."""
         assert node.first is not None
@@ -416,6 +424,8 @@ class WalkSearch:
                 and not self._is_choice(item)
                 and str(item.value).lower() not in stated
             ]
+            if self._purpose:
+                facts = [item for item in facts if not is_outdated(node.steps, [item])]
             if not facts:
                 return None
             # A name is what people ask for.
