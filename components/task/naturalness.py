@@ -130,7 +130,7 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
     if _is_sent_from_afar(walk):
         yield "somebody away whom the change does not name", 3
     if speaker is not None and _is_given_to(ground, walk, speaker[1]):
-        yield "asked of who speaks", 3
+        yield "asked of who speaks", 5
     told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
     turned = walk.again.row
     if any(
