@@ -145,9 +145,10 @@ def purposeful(ground: Ground, wanted: Wanted, rng: random.Random) -> Walk | Non
     is_dated = rng.random() < _DATED
     kinds = [kind.value for kind in wanted.kinds if kind is not ClauseKind.DATE or is_dated]
     turning = {(tool_name(item.trigger), _changed(item)): item.trigger for item in ground.anchors}
+    has_compiled = any(map(ground.graph.is_compiled, ground.world.services))
     possible = [
         name
-        for name in purposes().names(wanted.k, kinds)
+        for name in purposes().names(wanted.k, kinds, with_compiled=has_compiled)
         if any(purposes().turns(turning[key], key[1], name) for key in turning)
     ]
     if not possible:

@@ -44,7 +44,9 @@ class Purposes:
             frozenset((first, other)) for first, *others in common["apart"] for other in others
         )
 
-    def names(self, k: int, kinds: Iterable[str] = ()) -> Sequence[str]:
+    def names(
+        self, k: int, kinds: Iterable[str] = (), *, with_compiled: bool = False
+    ) -> Sequence[str]:
         """Return the purposes that walks through K services can have, sorted, each as often as it
         is to be drawn.
 
@@ -52,12 +54,14 @@ class Purposes:
             k: K.
             kinds: what requests should say beyond their steps; purposes of which it can be said are
                 taken where there are any.
+            with_compiled: whether there are services that the files do not know, which fit
+                everywhere.
         """
         is_wide = k >= MANY_SERVICES
         found = [
             name
             for name, data in sorted(self._all.items())
-            if name.endswith(WIDE) is is_wide
+            if name.endswith(WIDE) is is_wide or (with_compiled and not data.get("with"))
             for _number in range(data.get("weight", 1))
         ]
         for kind in sorted(kinds):
