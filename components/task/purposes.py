@@ -151,6 +151,13 @@ class Purposes:
         """Return whether a write is never asked for in favour of the one who asks: a review."""
         return tool_name(shape) in self._common["not_to_who_speaks"]
 
+    def may_concern(self, shape: ToolShape, place: Place) -> bool:
+        """Return whether a write may be made for whom a field names: a ticket goes to the author of
+        a change, not to who approves a trip. Fields that name nobody may be used by all.
+        """
+        known: Sequence[str] | None = self._common["people"].get(tool_name(shape))
+        return known is None or str(place) in known
+
     def ends(self, shape: ToolShape) -> bool:
         """Return whether nobody asks any more for a code or a time of what a write was made to."""
         return tool_name(shape) in self._common["ends"]

@@ -173,6 +173,14 @@ class Sense:
             for item in filled
         ):
             return False
+        if any(
+            item.source is not None
+            and item.source not in node.focus
+            and self._is_of_person(item.parameter.means)
+            and not purposes().may_concern(shape, item.source.place)
+            for item in filled
+        ):
+            return False
         actor = actor_of(shape, filled)
         if actor is None:
             return True
@@ -187,6 +195,11 @@ class Sense:
             return False
         key = entity_of(self._graph, means).key
         return means.field in (key, "email") or is_natural(self._graph.blueprints, means)
+
+    def _is_of_person(self, means: Place | None) -> bool:
+        return means is not None and (
+            phrases().table_noun(means.service, means.table) in phrases().stock("people")
+        )
 
     def _person(self, item: Argument) -> tuple[str, bool]:
         """Return who is named, and whether the request states it."""
