@@ -7,17 +7,15 @@ module's own data stand in, or none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from components.environment.catalog_loader import builtin_services, load_longer_phrases
 from components.task.graph import Place, ToolShape
-from components.task.phrases import fitting_texts, phrases, slot_name
+from components.task.phrases import fitting_texts, slot_name
 
-_SECTIONS = ("sentences", "actors", "not", "values", "links", "tests", "reactions")
-_TAIL = re.compile(r"\ba new [\w-]+(?: [\w-]+)?$")
+_SECTIONS = ("sentences", "actors", "not", "values", "links", "tests")
 _ANY = "*"
 _GIVEN = "+"
 """Before an argument's name: texts for a call that has it."""
@@ -91,21 +89,6 @@ class Longer:
         """Return how a condition on a field's value begins; empty: as usual."""
         known = self._data["tests"].get(str(place), {})
         return str(known.get(value) or known.get(_ANY, ""))
-
-    def said(self, place: Place) -> Sequence[str]:
-        """Return how a request says that a reaction gives `{row}` another value of a field."""
-        known = self._data["reactions"].get(str(place), {}).get("said")
-        noun = phrases().noun(place)
-        return known or [text.replace("{noun}", noun) for text in phrases().stock("said")]
-
-    def tail(self, said: str) -> str:
-        """Return the end of such words that names the change, as in `a new owner`; or nothing."""
-        found = _TAIL.search(said)
-        return "" if found is None else found[0]
-
-    def called(self, place: Place) -> str:
-        """Return what the row is called that a reaction has put into a link; empty: as usual."""
-        return str(self._data["reactions"].get(str(place), {}).get("called", ""))
 
 
 @cache

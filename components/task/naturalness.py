@@ -18,10 +18,10 @@ from components.task.filling import Argument
 from components.task.ground import Ground
 from components.task.known import Known, address_of
 from components.task.longer import tool_name
-from components.task.news import acting, cause_of, name_of, news_of, speaker_of, used_facts
 from components.task.phrases import phrases
 from components.task.purposes import purposes
 from components.task.sensible import gives_anew, is_clumsy
+from components.task.speaking import acting, speaker_of
 from components.task.steps import Walk
 
 LIMIT = 3
@@ -39,13 +39,8 @@ _CODE = re.compile(r"\b[A-Z]{2,4}-\d+\b|[\w.]+@[\w.]+|(?<=channel )[a-z]+-[a-z]+
 _QUOTED_WORD = re.compile(r'(?:about|with) "[a-z]+"')
 _ODD = re.compile(
     r"trips? with .* as approver|\b(?:sender|receiver) of|tickets? in the queue of"
-    r"|author of the (?:comment|post)"
+    r"|author of the (?:comment|post)|person asked in the review"
 )
-_PICKED_BY_NEWS = re.compile(
-    r"(?:latest|earliest|highest|lowest) ([\w-]+ [\w-]+)\b[^.]*; [^.]*\bnew \1\b"
-    r"|(?:latest|earliest|highest|lowest) ([\w-]+ [\w-]+) then [^.]*\bnew \2\b"
-)
-_OF_TWO = re.compile(r"\bnew (\w+)\b.*\b(?:that|the) \1\b")
 _NEW_SPEAKER = re.compile(r"I am [^.]*\bnew ")
 _TWICE = re.compile(r"giving [^.]* and giving ")
 _STIFF = re.compile(r"the person (?:whom|of|who|named|asked)|the colleague named")
@@ -104,10 +99,6 @@ def _marks(ground: Ground, walk: Walk, text: str) -> Iterator[tuple[str, int]]:
         yield "clumsy", 3
     if _ODD.search(text):
         yield "odd row", 3
-    if _OF_TWO.search(text):
-        yield "which of two", 3
-    if _PICKED_BY_NEWS.search(text):
-        yield "picked by what changes", 3
     if _NEW_SPEAKER.match(text):
         yield "speaker whom the request puts there", 5
     stiff = len(_STIFF.findall(text))
@@ -131,7 +122,6 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
         yield "somebody away whom the change does not name", 3
     if speaker is not None and _is_given_to(ground, walk, speaker[1]):
         yield "asked of who speaks", 5
-    told = {(fact.row, fact.place.field) for facts in news_of(walk).values() for fact in facts}
     turned = walk.again.row
     if any(
         purposes().ends(step.shape)
@@ -142,13 +132,6 @@ def _of_sense(ground: Ground, walk: Walk) -> Iterator[tuple[str, int]]:
         for change in step.changes
     ):
         yield "what is done with", 3
-    untold = {
-        name_of(fact)
-        for fact in used_facts(walk)
-        if cause_of(walk, fact) is not None and (fact.row, fact.place.field) not in told
-    }
-    if untold:
-        yield "untold change", 2 * len(untold)
     if list(walk.answer.values()) == [walk.first]:
         yield "old value alone", 2
     facts = [fact for fact in walk.answer.values() if fact not in (walk.first, walk.again)]

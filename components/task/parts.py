@@ -96,8 +96,9 @@ def with_count(
     found = [
         item
         for listing in _listings(ground, walk, k)
-        if not purpose or _is_counted(ground, walk, listing, purpose)
+        if not purpose or _is_subject(ground, walk, listing)
         for item in _numbers(ground, listing)
+        if not purpose or _is_asked(*item, purpose)
     ]
     if not found:
         return None
@@ -144,11 +145,11 @@ def _is_near(walk: Walk, listing: Listing) -> bool:
     )
 
 
-def _is_counted(ground: Ground, walk: Walk, listing: Listing, purpose: str) -> bool:
-    """Return whether a number over a list is asked for with the purpose."""
-    place = listing.step.arguments[0].parameter.place
-    is_told = place is not None and purposes().may_count(place, purpose)
-    return is_told and _is_subject(ground, walk, listing)
+def _is_asked(listing: Listing, counted: Counted, purpose: str) -> bool:
+    """Return whether a number over a list is asked for with a purpose."""
+    place, where = listing.step.arguments[0].parameter.place, counted.part.where
+    what = "sum" if where is None else where[1]
+    return place is not None and purposes().may_count(place, what, purpose)
 
 
 def _is_subject(ground: Ground, walk: Walk, listing: Listing) -> bool:

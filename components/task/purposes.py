@@ -75,7 +75,6 @@ class Purposes:
         data = self._all.get(purpose, {})
         return {
             "sentences": {tool: texts for tool, texts in data.get("tools", {}).items() if texts},
-            "reactions": {place: {"said": texts} for place, texts in data.get("said", {}).items()},
             "values": data.get("values", {}),
             "not": data.get("not", {}),
         }
@@ -174,10 +173,16 @@ class Purposes:
             return True
         return str(by) in self._all[purpose].get("every", {}).get(tool_name(shape), ())
 
-    def may_count(self, place: Place, purpose: str) -> bool:
-        """Return whether a number over the rows that a field leads to may be asked for."""
-        numbers = self._all[purpose].get("numbers", ())
-        return place.service not in self._services or str(place) in numbers
+    def may_count(self, place: Place, what: str, purpose: str) -> bool:
+        """Return whether a number over the rows that a field leads to may be asked for.
+
+        Args:
+            place: the field.
+            what: the state of the rows that are counted; `sum` where an amount is summed.
+            purpose: of the walk.
+        """
+        numbers: Mapping[str, Sequence[str]] = self._all[purpose].get("numbers", {})
+        return place.service not in self._services or what in numbers.get(str(place), ())
 
 
 def _joined(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -187,17 +192,13 @@ def _joined(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> dict
     tools = {tool: texts for data in reversed(others) for tool, texts in data["tools"].items()}
     # What others turn on is a matter of its own.
     made["tools"] = {tool: tools[tool] for tool in tools if tool not in turning} | own["tools"]
-    for section in ("values", "not", "every"):
+    for section in ("values", "not", "every", "numbers"):
         found: dict[str, Any] = {}
         for data in (*reversed(others), own):
             found.update(data.get(section, {}))
         made[section] = found
-    for section in ("numbers", "old"):
-        made[section] = [item for data in (own, *others) for item in data.get(section, ())]
-    said: dict[str, Any] = {}
-    for data in (*reversed(others), own):
-        said.update(data.get("said", {}))
-    return {**made, "said": said}
+    made["old"] = [item for data in (own, *others) for item in data.get("old", ())]
+    return made
 
 
 @cache

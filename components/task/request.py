@@ -15,10 +15,10 @@ from components.task.clauses import Conditional, Forbidden, Group, Part
 from components.task.graph import Place
 from components.task.ground import Ground
 from components.task.known import RowKey
-from components.task.news import speaker_of
 from components.task.phrases import phrases, slot_name
 from components.task.pronouns import ME, mine
 from components.task.spans import Mark, Pieces, fill, flatten
+from components.task.speaking import speaker_of
 from components.task.steps import Walk, WalkStep
 from components.task.wording import Wording
 
@@ -100,12 +100,7 @@ class Request(Wording):
         leading = self._leading
         for forbidden in self._open:
             is_same = any(item.source == forbidden.fact for item in step.arguments)
-            if (
-                is_same
-                and words[-1] == "."
-                and not self._tells
-                and self._rng.random() < _WITH_SENTENCE
-            ):
+            if is_same and words[-1] == "." and self._rng.random() < _WITH_SENTENCE:
                 self._open.remove(forbidden)
                 joined = self._joined(before, self._demanded((step.name,), words[:-1]))
                 is_it = leading is not None and leading.source == forbidden.fact
@@ -118,7 +113,7 @@ class Request(Wording):
         """Return what was said so far, with the sentence for a write as a part of the last one."""
         last = before[-1] if before else ""
         is_open = isinstance(last, Mark) and last.tag[0] == "demand"
-        if not is_open or self._tells or self._clauses.of_step(step.name) is not None:
+        if not is_open or self._clauses.of_step(step.name) is not None:
             raise SynthesisError(f"{step.name}: its sentence cannot join another")
         assert isinstance(last, Mark)
         shared = {(item.parameter.means, item.value) for item in self._said}
@@ -170,8 +165,7 @@ class Request(Wording):
         listed: list[str | Mark] = []
         if walk.first in facts and walk.again in facts:
             noun = phrases().noun(walk.first.place)
-            is_told = (walk.first.row, walk.first.place.field) in self._told
-            kind = "both_said" if is_told else "both_long" if self._is_long else "both"
+            kind = "both_long" if self._is_long else "both"
             template = self._choice(kind).replace("{noun}", noun)
             listed += fill(template, {"row": self._row(walk.first.row)})
             facts = []
@@ -334,6 +328,8 @@ def _lowered(sentence: Pieces) -> Pieces | None:
     if not sentence:
         return None
     first, *rest = sentence
+    if isinstance(first, str) and first.startswith("I "):
+        return None
     # Only words of a template are lowered: a name keeps its letters.
     if isinstance(first, Mark):
         inner = _lowered(first.pieces) if first.tag[0] == "demand" else None

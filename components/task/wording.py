@@ -18,12 +18,12 @@ from components.task.filling import Argument
 from components.task.graph import Place, ToolGraph, is_natural
 from components.task.ground import Ground
 from components.task.known import Known, RowKey, address_of, entity_of
-from components.task.news import Changed, cause_of, news_of
 from components.task.phrases import OPTIONAL, phrases, slot_name
 from components.task.pronouns import ME, owned
 from components.task.purposes import words_of
 from components.task.short_forms import FullerShortForms, ShortForms
-from components.task.spans import Mark, Pieces, fill, flatten
+from components.task.spans import Mark, Pieces, fill
+from components.task.speaking import cause_of
 from components.task.steps import Walk, WalkStep
 
 _MAX_DEPTH = 6
@@ -57,12 +57,6 @@ class Wording:
         looked_up = sum(edit.kind == "lookup" for edit in walk.edits)
         self._is_full = len(walk.steps) - looked_up >= LEAST_LENGTH
         """Whether it is long without what calibration looks up, and said in the longer words."""
-        self._news = news_of(walk) if self._is_full else {}
-        """What reactions of the walk change, by step, to be told with its sentence."""
-        self._told: set[Changed] = set()
-        """Those of it that have been told."""
-        self._tells = False
-        """Whether the last sentence tells of a change."""
         self._speaker: tuple[Place | None, Any] | None = None
         """Who says the request, as what a value means and the value; None: nobody in particular."""
         self._world = ground.world.initial
@@ -74,7 +68,6 @@ class Wording:
 
     def _sentence(self, step: WalkStep) -> Pieces:
         pointers = [item.parameter.pointer for item in step.arguments]
-        self._tells = False
         template = self._rng.choice(self._said_as(step, pointers))
         names = {slot_name(pointer) for pointer in pointers}
         template = OPTIONAL.sub(lambda found: found[1] if found[2] in names else "", template)
@@ -91,7 +84,7 @@ class Wording:
             if self._is_full and values:
                 words = self._of_leading(words)
             values[slot_name(item.parameter.pointer)] = words
-        return self._telling(step, fill(template, values))
+        return fill(template, values)
 
     def _said_as(self, step: WalkStep, pointers: Sequence[str]) -> Sequence[str]:
         """Return sentence templates for a write; a form's words only where there are no others."""
@@ -159,48 +152,6 @@ class Wording:
                 keys += [item.source.row]
         return names.union(*(self._short.forms(key) for key in keys)) - {ME}
 
-    def _telling(self, step: WalkStep, sentence: Pieces) -> Pieces:
-        """Return the sentence of a write, with what its reactions change that is used later."""
-        news = self._news.get(step.name, ())
-        last = sentence[-1] if sentence else ""
-        if not news or not isinstance(last, str) or not last.endswith("."):
-            return sentence
-        told: list[str | Mark] = []
-        for fact in news:
-            key = (fact.row, fact.place.field)
-            if key in self._told:
-                continue
-            # A second change is told as a clause of its own: `which` would be the first.
-            fitting = [text for text in self._longer.said(fact.place) if not told or text[0] == ";"]
-            if not fitting:
-                continue
-            template = self._rng.choice(fitting)
-            template = f", and{template[1:]}" if told else template
-            told += fill(template, {"row": self._subject(fact)})
-            self._told.add(key)
-            for other in news if self._longer.tail(template) else ():
-                # `a new follow-up time and a new callback code`
-                tail = next(
-                    filter(None, map(self._longer.tail, self._longer.said(other.place))), ""
-                )
-                is_told = (other.row, other.place.field) in self._told
-                if other.row == fact.row and tail and not is_told:
-                    told.append(f" and {tail}")
-                    self._told.add((other.row, other.place.field))
-        self._tells = True
-        return [*sentence[:-1], last[:-1], *told, "."]
-
-    def _subject(self, fact: Known) -> Pieces:
-        """Return the words for the row that a reaction changes."""
-        words = self._row(fact.row)
-        leading = self._leading
-        if leading is None or leading.parameter.means is None:
-            return words
-        is_person = self._is_person(leading.parameter.means)
-        if flatten(words)[0] in self._names_of(leading) and not is_person:
-            return [Mark(words[0].tag, ["it"])] if isinstance(words[0], Mark) else ["it"]
-        return self._of_leading(words)
-
     def _slot(self, step: WalkStep, item: Argument) -> Pieces:
         pointer = item.parameter.pointer
         means = item.parameter.means
@@ -265,12 +216,6 @@ class Wording:
             return self._row(fact.row)
         key = (fact.means, fact.value)
         short = self._short.get(key)
-        called = (
-            self._longer.called(fact.place) if (fact.row, fact.place.field) in self._told else ""
-        )
-        if short is None and called:
-            self._short.keep(key, [called])
-            return [called]
         if short is None:
             template = self._rng.choice(self._links(fact))
             words = fill(template, {"row": self._row(fact.row)})
@@ -297,8 +242,7 @@ class Wording:
     def _noun_phrase(self, fact: Known, time: str = "") -> Pieces:
         kind = time or ("then" if self._is_new(fact) else "plain")
         if self._is_long and kind in ("then", "before"):
-            is_told = (fact.row, fact.place.field) in self._told
-            kind = f"{kind}_{'said' if is_told else 'long'}"
+            kind = f"{kind}_long"
         template = self._choice(kind).replace("{noun}", phrases().noun(fact.place))
         return fill(template, {"row": self._row(fact.row)})
 

@@ -19,10 +19,10 @@ from components.task.graph import Place
 from components.task.ground import Ground, ground_of
 from components.task.longer import longer, tool_name
 from components.task.naturalness import limit_of, marks_of, weight_of
-from components.task.news import cause_of, news_of
 from components.task.pronouns import mine, owned
 from components.task.purposes import purposes
 from components.task.spans import Mark, Pieces, flatten
+from components.task.speaking import cause_of
 from components.task.steps import Walk
 from tests.task.builders import Settings, system_of
 
@@ -116,26 +116,23 @@ def test_a_purpose_turns_on_its_own_writes_and_goes_with_others_among_many_servi
             assert wide["turns"] == own["turns"], name
 
 
-def test_a_change_that_is_used_later_is_told_before_it_is_used() -> None:
-    told = 0
+def test_what_has_changed_is_called_by_how_it_is_then_and_never_foretold() -> None:
+    then = 0
     for item in tasks():
         text = item.task.instruction
-        for change in re.finditer(
-            r"(?:; |, and | and )[^.;]*\ba new ((?:[a-z-]+ )?[a-z]+)(?=[.,]| and)", text
-        ):
-            if f"the new {change[1]}" in text:
-                told += 1
-                assert text.index(f"the new {change[1]}") > change.start()
-    assert told > len(tasks()) / 2
+        assert not re.search(
+            r"\b(?:gets|get|gives|give) [^.;]*\ba new \w+ (?:code|key|time)\b", text
+        )
+        then += bool(re.search(r" (?:then|by then)\b", text))
+    assert then > len(tasks()) / 2
 
 
-def test_news_are_values_that_a_reaction_made_and_that_something_uses() -> None:
+def test_what_a_reaction_made_has_a_cause_before_the_reading() -> None:
     for _purpose, walk in walks():
-        for step, facts in news_of(walk).items():
-            for fact in facts:
-                cause = cause_of(walk, fact)
-                assert cause is not None
-                assert cause.name == step < fact.step
+        cause = cause_of(walk, walk.again)
+        assert cause is not None
+        assert cause.name < walk.again.step
+        assert cause_of(walk, walk.first) is None
 
 
 def test_requests_with_somebody_acting_begin_with_who_speaks_and_still_need_the_reading() -> None:

@@ -1,25 +1,20 @@
-"""What a longer request tells of its own making: what reactions change, and who is speaking.
+"""Who speaks in a longer request, and what a reaction of its walk has made.
 
-Owns the reading of a walk for both. A value that a reaction has changed, and that is used later, is
-told where it changes, so that `the new approver` is nobody unknown. Whoever writes, posts or
-approves something is the one who speaks, where that is one person whom the walk leaves where they
-are.
+Whoever writes, posts or approves something is the one who speaks, where that is one person whom the
+walk leaves where they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from components.task.filling import Argument
 from components.task.graph import Place
-from components.task.known import Known, RowKey
+from components.task.known import Known
 from components.task.longer import longer
-from components.task.phrases import phrases, slot_name
+from components.task.phrases import slot_name
 from components.task.steps import Walk, WalkStep
-
-Changed = tuple[RowKey, str]
-"""A row and a field of it."""
 
 
 def cause_of(walk: Walk, fact: Known) -> WalkStep | None:
@@ -36,35 +31,6 @@ def cause_of(walk: Walk, fact: Known) -> WalkStep | None:
             ):
                 return step
     return None
-
-
-def news_of(walk: Walk) -> Mapping[str, Sequence[Known]]:
-    """Return, by step, the values that its reactions made and that are used later.
-
-    Of two that a request would call the same, neither is among them.
-    """
-    found: dict[Changed, tuple[str, Known]] = {}
-    for fact in used_facts(walk):
-        step = cause_of(walk, fact)
-        if step is not None:
-            found.setdefault((fact.row, fact.place.field), (step.name, fact))
-    names = [name_of(fact) for _step, fact in found.values()]
-    told: dict[str, list[Known]] = {}
-    for step_name, fact in found.values():
-        if names.count(name_of(fact)) == 1:
-            told.setdefault(step_name, []).append(fact)
-    return told
-
-
-def used_facts(walk: Walk) -> Sequence[Known]:
-    """Return the values that arguments and the answer are taken from, in their order."""
-    found = [item.source for step in walk.steps for item in step.arguments]
-    return [fact for fact in (*found, *walk.answer.values()) if fact is not None]
-
-
-def name_of(fact: Known) -> str:
-    """Return what a value is called once its change has been told."""
-    return longer().called(fact.place) or phrases().noun(fact.place)
 
 
 def speaker_of(
