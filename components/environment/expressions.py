@@ -135,14 +135,25 @@ def _reference(text: str, vocabulary: Vocabulary) -> Compiled:
     return many_fields
 
 
+def _given(argument: str) -> Compiled:
+    *parents, last = argument.split(".")
+
+    def is_given(scope: Scope) -> Any:
+        held = scope.names["args"]
+        for name in parents:
+            held = held.get(name) if isinstance(held, dict) else None
+        return isinstance(held, dict) and last in held
+
+    return is_given
+
+
 def _operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
     if name == "@lit":
         return _constant(operand)
     if name == "@given":
         if not isinstance(operand, str) or "args" not in vocabulary.names:
             raise ExpressionError(f"@given needs the name of an argument, found {operand!r}")
-        argument = operand
-        return lambda scope: argument in scope.names["args"]
+        return _given(operand)
     if name == "@draw":
         return _draw(operand, vocabulary)
     if name in ("@call", "@can_call"):
