@@ -26,6 +26,7 @@ _TOLD = 400
 _WORD = re.compile(r"[A-Za-z][A-Za-z']*")
 _SENTENCE = re.compile(r"[.!?:](?=\s|$)|\n\s*\n|\n\s*(?=[A-Z][a-z]+:)")
 _LEAD = re.compile(r"^\s*(?:\[[^\]]*\]|\([^)]*\)|\W)*", re.ASCII)
+_BESIDE = re.compile(r"\s*[A-Za-z]+ \(([A-Za-z]+)\) ")
 _MANY_TOOLS = 8
 """Tools of a server whose words say enough of who calls."""
 _MOST = 0.75
@@ -192,6 +193,9 @@ def read_promise(
     verb, phrase, is_first = _named(tool.name, prefix)
     told, object_, sentence = _told(tool.description)
     family = _settled(verb, told, is_first=is_first)
+    other = _beside(tool.description)
+    if {family, other} <= WRITES and other is not family:
+        family = Family.WRITE  # `archive (delete)` may be either
     if set(sentence) & words("numbers"):
         family = Family.UNSAID  # it adds numbers, not records
     is_many, is_told_many = _is_plural(phrase), _is_plural(object_)
@@ -318,6 +322,12 @@ def _told(description: str) -> tuple[Family, list[str], list[str]]:
     if family in READS and any(_family_of(word) in WRITES for word in _listed(found)):
         family = Family.UNSAID  # it reads and it writes
     return family, _phrase(found[1:]) if family is not Family.UNSAID else [], found
+
+
+def _beside(description: str) -> Family:
+    """Return the family of a verb in brackets behind the first (`Archive (delete) a note`)."""
+    found = _BESIDE.match(description)
+    return _family_of(found.group(1).lower()) if found else Family.UNSAID
 
 
 def _family_of(verb: str) -> Family:
