@@ -118,7 +118,7 @@ def _is_number(param: Param, kind: str) -> bool:
 def _other_role(param: Param, kind: str, operation: Operation) -> Role:
     """Return the role of a parameter that picks no record of the tool's own."""
     is_read = operation in _READS or operation is Operation.EXTERNAL
-    if kind == "control":
+    if kind == "control" and not param.inner:  # no object says how a tool works
         return Role.CONTROL
     if is_read:
         if kind == "query" and param.type in ("string", "array", ""):
