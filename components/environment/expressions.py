@@ -19,7 +19,7 @@ from components.environment.pure import functions as pure
 from components.environment.simulation import draw_records
 from components.environment.state import MAX_ROW_BYTES, Table
 from components.environment.texts import first_lines, last_lines, matches
-from components.environment.values import is_of, settle, settle_number
+from components.environment.values import has_path, is_of, settle, settle_number
 from components.environment.values import same as same
 from components.records.frozen import FrozenDict, canonical_json
 
@@ -135,25 +135,14 @@ def _reference(text: str, vocabulary: Vocabulary) -> Compiled:
     return many_fields
 
 
-def _given(argument: str) -> Compiled:
-    *parents, last = argument.split(".")
-
-    def is_given(scope: Scope) -> Any:
-        held = scope.names["args"]
-        for name in parents:
-            held = held.get(name) if isinstance(held, dict) else None
-        return isinstance(held, dict) and last in held
-
-    return is_given
-
-
 def _operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
     if name == "@lit":
         return _constant(operand)
     if name == "@given":
         if not isinstance(operand, str) or "args" not in vocabulary.names:
             raise ExpressionError(f"@given needs the name of an argument, found {operand!r}")
-        return _given(operand)
+        path = operand.split(".")
+        return lambda scope: has_path(scope.names["args"], path)
     if name == "@draw":
         return _draw(operand, vocabulary)
     if name in ("@call", "@can_call"):
