@@ -78,6 +78,15 @@ def arguments_schema(tool: ToolSpec) -> JsonObject:
     return tool.input_schema if wrapper is None else _opened(tool, wrapper).input_schema
 
 
+def arguments_in_place(tool: ToolSpec) -> JsonObject:
+    """Return a tool's input schema, in which a wrapper that is only referred to is written out."""
+    wrapper, schema = wrapper_of(tool), tool.input_schema
+    if wrapper is None:
+        return schema
+    inner, _ = unwrap(schema["properties"][wrapper], schema)
+    return FrozenDict({**schema, "properties": FrozenDict({wrapper: inner})})
+
+
 def _opened(tool: ToolSpec, wrapper: str) -> ToolSpec:
     schema = tool.input_schema
     inner, _ = unwrap(schema["properties"][wrapper], schema)
