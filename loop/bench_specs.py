@@ -20,8 +20,10 @@ from typing import Any
 from components.environment.reading.records import Role, ToolReading
 from components.environment.sources.config import JsonlSource, ToolsListSource
 from components.environment.sources.read import read_sources
+from components.environment.wrapped import arguments_schema, wrapper_of
 from components.errors import ConfigError
 from components.records.blueprint import Operation
+from components.records.spec import ToolSpec
 from loop.compute.pool import open_pool
 from loop.console import Console
 from loop.synthesis.cache import open_compilations
@@ -150,7 +152,7 @@ def hold_against_labels(
                 continue
             tool = service.blueprint.tools.get(name)
             is_made = tool is not None and not tool.simulated
-            _score(reading, label, is_made, service.spec.tools[name].input_schema, right, asked)
+            _score(reading, label, is_made, service.spec.tools[name], right, asked)
     return {
         name: {"right": right[name], "of": count, "share": _share(right[name], count)}
         for name, count in sorted(asked.items())
@@ -161,7 +163,7 @@ def _score(
     reading: ToolReading,
     label: Mapping[str, Any],
     is_made: bool,
-    schema: Mapping[str, Any],
+    spec: ToolSpec,
     right: Counter[str],
     asked: Counter[str],
 ) -> None:
@@ -176,12 +178,15 @@ def _score(
     if is_made:
         count("precision_of_deterministic", bool(label["deterministic"]))
     if label["operation"] not in _OUTSIDE_STORE:
-        required = set(schema.get("required") or ())
+        needed = set(arguments_schema(spec).get("required") or ())
         found = {
             name
             for name, role in reading.roles.items()
-            if role in (Role.IDENTIFIER, Role.PARENT) and name in required
+            if role in (Role.IDENTIFIER, Role.PARENT) and name in needed
         }
+        required = set(spec.input_schema.get("required") or ())
+        if wrapper_of(spec) is not None and found:
+            found = required  # A label names what lies at the top.
         count("identifiers", found == set(label["identifier"]) & required)
 
 

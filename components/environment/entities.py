@@ -86,7 +86,8 @@ def _field_type(kind: FieldType, enum: tuple[Any, ...], is_nullable: bool) -> An
 def new_id(table: str, prefix: str, values: Mapping[str, Any], taken: Container[str]) -> str:
     """Return a new row's id: a short hash of its content and of its occurrence.
 
-    The same whatever the order of calls, and not guessable from other ids.
+    The same whatever the order of calls, and not guessable from other ids. Without a prefix it
+    consists of digits.
 
     Raises:
         ValueError: the row is larger than any row may be.
@@ -97,7 +98,10 @@ def new_id(table: str, prefix: str, values: Mapping[str, Any], taken: Container[
         if len(body) > MAX_ROW_BYTES:
             raise ValueError(f"a new row of {table} would have {len(body)} bytes")
         # Eight digits: with fewer, two contents collide in a large table, and order decides.
-        row_id = f"{prefix}_{hashlib.blake2b(body, digest_size=4).hexdigest()}"
+        digest = hashlib.blake2b(body, digest_size=4)
+        row_id = f"{prefix}_{digest.hexdigest()}"
+        if not prefix:
+            row_id = str(int.from_bytes(digest.digest(), "big"))
         if row_id not in taken:
             return row_id
         occurrence += 1

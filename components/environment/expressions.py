@@ -19,7 +19,7 @@ from components.environment.pure import functions as pure
 from components.environment.simulation import draw_records
 from components.environment.state import MAX_ROW_BYTES, Table
 from components.environment.texts import first_lines, last_lines, matches
-from components.environment.values import is_of, settle, settle_number
+from components.environment.values import has_path, is_of, settle, settle_number
 from components.environment.values import same as same
 from components.records.frozen import FrozenDict, canonical_json
 
@@ -141,8 +141,8 @@ def _operation(name: str, operand: Any, vocabulary: Vocabulary) -> Compiled:
     if name == "@given":
         if not isinstance(operand, str) or "args" not in vocabulary.names:
             raise ExpressionError(f"@given needs the name of an argument, found {operand!r}")
-        argument = operand
-        return lambda scope: argument in scope.names["args"]
+        path = operand.split(".")
+        return lambda scope: has_path(scope.names["args"], path)
     if name == "@draw":
         return _draw(operand, vocabulary)
     if name in ("@call", "@can_call"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.records.frozen import FrozenDict
@@ -109,3 +109,12 @@ def same(left: Any, right: Any) -> bool:
 
 def _shown(value: object) -> str:
     return repr(value)[:80]
+
+
+def has_path(value: Any, path: Sequence[str]) -> bool:
+    """Return whether an object holds a value, null included, under names one within the other."""
+    for name in path:
+        if not isinstance(value, Mapping) or name not in value:
+            return False
+        value = value[name]
+    return True

@@ -96,7 +96,7 @@ class EntityBlueprint(Record):
     key: str = "id"
     """Field that holds the row's id."""
     prefix: str = "row"
-    """Prefix of generated ids (`tkt` gives `tkt_7f3a91`)."""
+    """Prefix of generated ids (`tkt` gives `tkt_7f3a91`); empty: they consist of digits."""
     generated_key: bool = True
     """False when the caller always gives the key itself (a path, an e-mail address); True: it is
     made where none is given.

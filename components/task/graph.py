@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from components.environment.wrapped import arguments_in_place
 from components.records.blueprint import Blueprint, FieldType, FunctionalClass, ToolBlueprint
 from components.records.spec import ServiceSpec, ToolSpec
 from components.records.system import System
@@ -310,7 +311,7 @@ def _shape(
     blueprint = blueprints[service]
     uses = _uses(tool, blueprint)
     parameters = []
-    for pointer, schema, required in _scalars(spec.input_schema, "", True, 0):
+    for pointer, schema, required in _scalars(arguments_in_place(spec), "", True, 0):
         role, place, is_exact = uses.get(pointer, (Role.OTHER, None, True))
         table = None if place is None else blueprint.entities.get(place.table)
         field = None if table is None or place is None else table.fields.get(place.field)

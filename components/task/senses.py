@@ -140,9 +140,15 @@ def _ahead_of(now: str) -> datetime:
     return datetime.strptime(now, _TIME_FORMAT) + _AHEAD
 
 
-_validator: Remembered[Parameter, Any] = Remembered(
-    lambda item: jsonschema_rs.validator_for(thaw(item.schema)), _MAX_SENSES
-)
+def _validator_of(item: Parameter) -> Any:
+    """Return what checks a value of an argument; None where its schema points out of itself."""
+    try:
+        return jsonschema_rs.validator_for(thaw(item.schema))
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None
+
+
+_validator: Remembered[Parameter, Any] = Remembered(_validator_of, _MAX_SENSES)
 
 
 def stated(shape: ToolShape, item: Parameter, row: RowDraw) -> Any:
@@ -154,5 +160,5 @@ def stated(shape: ToolShape, item: Parameter, row: RowDraw) -> Any:
     is_scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
     if item.schema.get("type") == "string" and is_scalar:
         value = str(value)
-    is_fitting = is_scalar and _validator(item).is_valid(value)
-    return value if is_fitting else None
+    validator = _validator(item) if is_scalar else None
+    return value if validator is not None and validator.is_valid(value) else None

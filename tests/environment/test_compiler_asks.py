@@ -11,6 +11,7 @@ from components.environment.compiler.compile import compile_spec
 from components.environment.engine import execute
 from components.environment.params import Param, read_params
 from components.environment.world import build_service_world
+from components.records.blueprint import Operation
 from components.records.frozen import freeze
 from components.records.spec import ToolSpec
 from tests.environment.test_compiler import NOW, TEXT, spec_of, tool
@@ -107,7 +108,7 @@ def test_a_name_that_speaks_of_a_state_or_an_order_shows_those_rows() -> None:
     "work",
     [
         tool("decompile_lamp", "name", description="Decompile a lamp.", name=TEXT),
-        tool("export_lamp", "name", description="Export a lamp as a picture.", name=TEXT),
+        tool("render_lamp", "name", description="Render a lamp as a picture.", name=TEXT),
         tool("lab_estimate_lamp_cost", "name", description="Get the cost.", name=TEXT),
         tool("is_connected", description="Get whether the client is connected."),
         tool("analyze_pcap", "url", description="Get the analysis of a file.", url=TEXT),
@@ -121,6 +122,22 @@ def test_what_is_worked_out_is_simulated_and_no_row_of_its_own(work: dict[str, A
     blueprint, _, _ = compile_spec(spec_of(MAKE, tool("list_lamps"), work))
 
     assert blueprint.tools[work["name"]].simulated
+
+
+def test_exports_and_lists_show_what_is_kept_whatever_their_verb() -> None:
+    blueprint, _, _ = compile_spec(
+        spec_of(
+            MAKE,
+            tool("export_lamp", "name", description="Export a lamp as JSON.", name=TEXT),
+            tool(
+                "scan_bulbs", "path", description="List the bulbs that are plugged in.", path=TEXT
+            ),
+        )
+    )
+
+    assert blueprint.tools["export_lamp"].operation is Operation.GET
+    assert blueprint.tools["scan_bulbs"].operation is Operation.LIST
+    assert not any(one.simulated for one in blueprint.tools.values())
 
 
 def test_a_get_of_what_can_be_computed_is_computed() -> None:

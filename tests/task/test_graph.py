@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from components.environment.compiler.compile import compile_spec
+from components.records.frozen import FrozenDict
 from components.task.graph import Edge, Place, Role, edges_of, tool_graph
+from tests.environment.test_wrapped import wrapped
 from tests.task.builders import builtin_system
 
 GRAPH = tool_graph(builtin_system(), ("directory", "helpdesk", "mail"))
@@ -87,3 +90,23 @@ def test_quarantined_tools_are_not_in_the_graph() -> None:
 
     assert ("mail", "reply") not in graph.tools
     assert ("mail", "send_message") in graph.tools
+
+
+def test_arguments_that_lie_in_one_object_are_found_there() -> None:
+    spec = wrapped()
+    blueprint, _, _ = compile_spec(spec)
+    system = builtin_system()
+    environment = system.environment.model_copy(
+        update={"blueprints": FrozenDict({spec.service: blueprint})}
+    )
+    reference = system.reference.model_copy(update={"specs": FrozenDict({spec.service: spec})})
+    graph = tool_graph(
+        system.model_copy(update={"environment": environment, "reference": reference}),
+        (spec.service,),
+    )
+
+    shape = graph.tools[spec.service, "get_ticket"]
+
+    assert [(item.pointer, item.role, item.required) for item in shape.parameters] == [
+        ("/request/ticket_id", Role.SELECTS, True)
+    ]

@@ -59,6 +59,7 @@ from components.environment.reading.read import read_spec
 from components.environment.reading.records import Role, ToolReading
 from components.environment.scenes.stage import staged
 from components.environment.service import compile_service
+from components.environment.wrapped import closed, opened
 from components.errors import SynthesisError
 from components.records.blueprint import (
     Blueprint,
@@ -93,6 +94,7 @@ def compile_spec(
         that could not be compiled is in `quarantined`; none is missing from both.
     """
     readings = read_spec(spec) if readings is None else readings
+    listed, spec = spec, opened(spec)
     quarantined: dict[str, Quarantine] = {}
     tools = _tools(spec, readings, quarantined)
     scene = staged(spec, readings)
@@ -154,7 +156,7 @@ def compile_spec(
         quarantined=FrozenDict(quarantined),
         inferred=True,
     )
-    blueprint = _take_out_broken(spec, blueprint)
+    blueprint = _take_out_broken(listed, closed(listed, blueprint))
     for name, item in blueprint.quarantined.items():
         why[name] = f"quarantined ({item.reason.value}): {item.detail}"
     return blueprint, seed, FrozenDict(why)

@@ -1,6 +1,6 @@
 """A tool as the compiler sees it: its reading, and every value that a caller can give it.
 
-Owns the flattening of arguments: an object that only wraps the others (`{"input": {...}}`) is
+Owns the flattening of arguments: an object that only wraps the others (`{"note": {...}}`) is
 looked into, so that each input has a name, a reference, and a role of its own.
 """
 
@@ -32,9 +32,6 @@ from components.records.blueprint import Operation
 from components.records.frozen import FrozenDict
 from components.records.spec import ToolSpec
 
-_WRAPPERS = frozenset(
-    {"input", "params", "args", "arguments", "data", "body", "request", "payload"}
-)
 _WORD = re.compile(r"[a-z']+")
 _TO_DO = re.compile(r"(\w+?)_to_(?:add|remove|delete|find|create|insert|append|check)")
 _MOST_TEXT = 200
@@ -251,7 +248,8 @@ def is_payload(param: Param, noun: str = "") -> bool:
     start, _, end = param.word.rpartition("_")
     is_called_so = param.word in words_of("payloads") or (bool(noun) and param.word in own)
     is_nouns = bool(start) and start in own and end in words_of("payload_ends")
-    return param.type == "object" and (is_called_so or is_nouns)
+    is_body = bool(start) and end in words_of("body_ends")
+    return param.type == "object" and (is_called_so or is_nouns or is_body)
 
 
 def _parts(param: Param, reading: ToolReading, taken: set[str]) -> Iterator[Input]:
@@ -320,15 +318,14 @@ def _finds_by_words(param: Param, reading: ToolReading) -> bool:
 
 
 def _wrapper(params: Mapping[str, Param], noun: str) -> Param | None:
-    """Return the one parameter that only wraps the real ones, or None: one that is called so, or
-    by the noun of the record (`{"note": {...}}`).
+    """Return the one parameter that only wraps the real ones, or None: one that is called by the
+    noun of the record (`{"note": {...}}`).
     """
     if len(params) != 1:
         return None
     (param,) = params.values()
     is_one = param.type == "object" and bool(param.properties) and param.is_required
-    is_called_so = param.word in _WRAPPERS or param.word in (noun, noun.rpartition("_")[2])
-    return param if is_one and is_called_so else None
+    return param if is_one and param.word in (noun, noun.rpartition("_")[2]) else None
 
 
 def _inner_role(param: Param, reading: ToolReading) -> Role:

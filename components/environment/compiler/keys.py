@@ -43,6 +43,7 @@ _OUTSIDE = ("crypto.", "place.", "person.", "company.", "web.", "finance.")
 def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
     """Decide what names a row, by what most tools name one by; the strictest type wins."""
     votes: Counter[str] = Counter()
+    gets: Counter[str] = Counter()
     kinds: dict[str, str] = {}
     given: dict[str, Input] = {}
     together: Counter[tuple[str, ...]] = Counter()
@@ -55,6 +56,7 @@ def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
                 continue
             name = _key_name(item, table)
             votes[name] += 2 if item.param.is_required else 1
+            gets[name] += tool.reading.operation is Operation.GET
             kind = "integer" if item.kind in ("integer", "number") else "string"
             kinds[name] = "integer" if "integer" in (kind, kinds.get(name)) else "string"
             known = given.setdefault(name, item)
@@ -80,7 +82,7 @@ def settle_key(table: Table, tools: list[Tool], everyone: list[Tool]) -> None:
         else:
             _own(table, "id", "string", KeyKind.GENERATED)
         return
-    main = max(sorted(votes), key=lambda name: (name == "id", votes[name]))
+    main = max(sorted(votes), key=lambda name: (name == "id", votes[name], gets[name]))
     whole = max(
         (names for names in sorted(together) if main in names), key=lambda names: together[names]
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from components.environment.archetypes.records import Archetype
 from components.environment.compiler.inputs import Input, Tool
+from components.environment.compiler.key_forms import prefix_of
 from components.environment.examples import examples_of
 from components.environment.names import is_id_of, singular, snake, strip_noun
 from components.environment.params import Param
@@ -149,6 +150,12 @@ class Table:
             (name for name in sorted(self.columns) if singular(snake(name)) in by_one), None
         )
 
+    def _prefix(self) -> str:
+        """Return the prefix of made keys: the noun, or what the pattern of the key asks for."""
+        usual = snake(self.noun).rpartition("_")[2][:8] or "row"
+        column = self.columns.get(self.key)
+        return usual if column is None else prefix_of(column.schema, usual)
+
     def entity(
         self, service: str, tables: Mapping[str, Table], title: str | None
     ) -> EntityBlueprint:
@@ -164,7 +171,7 @@ class Table:
             fields[name] = fields[name].model_copy(update={"link": place})
         return EntityBlueprint(
             key=self.key,
-            prefix=snake(self.noun).rpartition("_")[2][:8] or "row",
+            prefix=self._prefix(),
             generated_key=self.kind is not KeyKind.GIVEN,
             title_field=title,
             fields=FrozenDict(fields),

@@ -72,14 +72,15 @@ def _why(verb: str, params: Mapping[str, Param], reading: ToolReading, kept: fro
     needed = [param for param in params.values() if param.is_required]
     if verb in _words("asks_whether"):
         return f"what {verb!r} asks is answered by yes or no"
-    if verb in _words("strong"):
+    is_list = reading.operation is Operation.LIST  # of records, however they are found
+    if verb in _words("strong") and not is_list:
         return f"to {verb} is to work something out"
     if reading.entity in kept or any(_names(param, kept) for param in needed):
         return ""
     operands = [param for param in needed if _is_operand(param)]
     if operands and len(operands) == len(needed):
         return f"it is worked out from {operands[0].name!r}"
-    if verb in _words("weak") and needed:
+    if verb in _words("weak") and needed and not is_list:
         return f"to {verb} what it is given is to work something out"
     contents = [param for param in needed if param.word in _words("contents")]
     if contents and len(contents) == len(needed) and reading.operation is Operation.GET:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from components.environment.compiler.columns import meaning_in
+from components.environment.compiler.gone import children_gone, relations_gone
 from components.environment.compiler.inputs import (
     NO_DATA,
     Input,
@@ -17,7 +18,6 @@ from components.environment.compiler.inputs import (
     item_inputs,
     words_of,
 )
-from components.environment.compiler.links import parent_link
 from components.environment.compiler.renames import is_copy
 from components.environment.compiler.row_names import (
     are_there,
@@ -422,16 +422,15 @@ def _delete(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
         where = picked.where if picked.conditions else True
         effects["gone"] = Effect(action="delete", table=table.noun, where=where)
         rows = {"@rows": {"table": table.noun, "where": where}}
-        effects |= _relations_gone(
-            table, tables, {"@each": [rows, key_expression(table, "$element")]}
-        )
+        keys = {"@each": [rows, key_expression(table, "$element")]}
+        effects |= children_gone(table, tables, keys) | relations_gone(table, tables, keys)
         told: dict[str, Any] = {"deleted": {"@count": {"table": table.noun, "where": where}}}
         said = f"every {table.noun} that is named is deleted"
     else:
         lookups["found"] = picked.lookup()
         effects["gone"] = Effect(action="delete", table=table.noun, target="found")
-        effects |= _children_gone(table, tables)
-        effects |= _relations_gone(table, tables, [key_expression(table, "$found")])
+        key = [key_expression(table, "$found")]
+        effects |= children_gone(table, tables, key) | relations_gone(table, tables, key)
         told = {"deleted": True, table.noun: shown_row(table, "$found")}
         said = f"the {table.noun} is deleted with what belongs to it"
     row = "$found" if "found" in lookups else ""
@@ -442,32 +441,6 @@ def _delete(tool: Tool, table: Table, tables: Tables) -> tuple[ToolBlueprint, st
 def _speaks_of_many(tool: Tool, table: Table) -> bool:
     """True where a tool's name speaks of several rows of its table."""
     return plural(table.noun.rpartition("_")[2]) in tokens(tool.name)
-
-
-def _relations_gone(table: Table, tables: Tables, keys: Any) -> dict[str, Effect]:
-    """Rows that relate a deleted row to others go with it."""
-    return {
-        f"gone_{snake(other.noun)}": Effect(
-            action="delete",
-            table=other.noun,
-            where={"@or": [{"@in": [f"$item.{name}", keys]} for name in links]},
-        )
-        for other in tables.values()
-        if other.relates
-        and (links := [n for n, noun in sorted(other.links.items()) if noun == table.noun])
-    }
-
-
-def _children_gone(table: Table, tables: Tables) -> dict[str, Effect]:
-    found: dict[str, Effect] = {}
-    for child in tables.values():
-        link = parent_link(child, table) if child.parent == table.noun else None
-        if link is not None and child is not table:
-            where = {"@eq": [f"$item.{link}", key_expression(table, "$found")]}
-            found[f"gone_{snake(child.noun)}"] = Effect(
-                action="delete", table=child.noun, where=where
-            )
-    return found
 
 
 def finished(

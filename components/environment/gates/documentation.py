@@ -286,7 +286,7 @@ def _holds_what_is_given(prober: Prober, promise: Promise, writes: Answered) -> 
     """
     if not words("copies").isdisjoint(tokens(promise.tool)):
         return
-    required = _required(prober.spec.tools[promise.tool])
+    required = _required(prober.spec.tools[promise.tool]) - promise.callers
     asked = False
     for arguments, seen in writes:
         given = {

@@ -14,8 +14,9 @@ from typing import Any
 import immutables
 
 from components.environment.gates.bindings import argument_of
-from components.environment.gates.probe import GATE_NOW, Prober, Seen, absent_value, dicts_in
-from components.environment.gates.promises import may_meet_what_is_there, scalar_kind, words
+from components.environment.gates.naming import some_argument_decides
+from components.environment.gates.probe import GATE_NOW, Prober, Seen, dicts_in
+from components.environment.gates.promises import may_meet_what_is_there, words
 from components.environment.gates.read_laws import ReadLaws, judge_shown
 from components.environment.gates.self_tests import writes_rows
 from components.environment.gates.shown import (
@@ -28,7 +29,7 @@ from components.environment.gates.shown import (
 )
 from components.environment.gates.variants import is_documented
 from components.environment.gates.write_laws import WriteLaws
-from components.environment.names import is_id_of, snake, tokens
+from components.environment.names import is_id_of, snake
 from components.environment.state import Table, WorldState, row_of, state_hash
 from components.records.blueprint import Blueprint, FunctionalClass, Operation, ToolBlueprint
 from components.records.calls import ErrorCode, RowChange
@@ -36,9 +37,6 @@ from components.records.frozen import FrozenDict, JsonObject, canonical_json, fr
 from components.records.spec import ToolSpec
 
 GATE = "law"
-_ON_ONE = frozenset(
-    {Operation.GET, Operation.UPDATE, Operation.DELETE, Operation.TRANSITION, Operation.DETACH}
-)
 _REPEATED = 6
 """Calls of one tool that are made again: the engine holds no clock and no chance."""
 _PAGED = 3
@@ -114,42 +112,11 @@ def _plain_laws(
         for arguments, seen in results:
             if seen.is_ok:
                 judge_shown(prober, name, columns, arguments, seen)
-        _some_argument_decides(prober, name, tool, results)
+        some_argument_decides(prober, name, tool, results)
         if is_list:
             ReadLaws(prober, name, columns, results).judge()
         elif writes_rows(tool):
             WriteLaws(prober, blueprint, name, columns).judge(results)
-
-
-def _some_argument_decides(
-    prober: Prober, name: str, tool: ToolBlueprint, results: list[tuple[JsonObject, Seen]]
-) -> None:
-    """Of what a tool on one row must be told, something says which row."""
-    if tool.operation not in _ON_ONE:
-        return
-    properties = prober.spec.tools[name].input_schema.get("properties") or {}
-    required = [
-        item
-        for item in prober.spec.tools[name].input_schema.get("required") or ()
-        if scalar_kind(properties.get(item)) and not set(tokens(item)) & words("hidden")
-    ]
-    answered = [arguments for arguments, seen in results if seen.is_ok]
-    if answered and any(isinstance(value, tuple) for value in answered[0].values()):
-        return  # a list names its rows
-    is_one_of_many = len(prober.rows(tool.entity or "")) > 1
-    is_naming = any(
-        tokens(item)[-1:] and tokens(item)[-1] in words("row_ends") for item in required
-    )
-    if not required or not answered or not (is_one_of_many or is_naming):
-        return
-    for argument in required:
-        absent = absent_value(prober, name, answered[0], argument)
-        if absent is None or not prober.call(name, {**answered[0], argument: absent}).is_ok:
-            return
-    prober.fail(
-        name, GATE, "an argument says which row", answered[0],
-        f"an error for an unknown {required[0]}", "every call answers",
-    )  # fmt: skip
 
 
 def _holds(data: Any) -> bool:

@@ -26,8 +26,11 @@ _TOLD = 400
 _WORD = re.compile(r"[A-Za-z][A-Za-z']*")
 _SENTENCE = re.compile(r"[.!?:](?=\s|$)|\n\s*\n|\n\s*(?=[A-Z][a-z]+:)")
 _LEAD = re.compile(r"^\s*(?:\[[^\]]*\]|\([^)]*\)|\W)*", re.ASCII)
-
-
+_BESIDE = re.compile(r"\s*[A-Za-z]+ \(([A-Za-z]+)\) ")
+_MANY_TOOLS = 8
+"""Tools of a server whose words say enough of who calls."""
+_MOST = 0.75
+"""Share of the tools that must be told who calls."""
 GATE = "documentation"
 """Name of the gate that promises belong to."""
 
@@ -138,6 +141,8 @@ class Promise:
     """Singular words of name, description and parameters."""
     dependent: tuple[str, ...] = ()
     """Required parameters that a read's answer must depend on."""
+    callers: frozenset[str] = frozenset()
+    """Parameters that say who calls, and so nothing of a record."""
 
     @property
     def head(self) -> str:
@@ -148,7 +153,21 @@ class Promise:
 def read_promises(spec: ServiceSpec) -> dict[str, Promise]:
     """Return what each tool of a spec promises, by tool."""
     prefix = _common_prefix(spec)
-    return {name: read_promise(tool, prefix) for name, tool in sorted(spec.tools.items())}
+    callers = callers_of(spec)
+    return {name: read_promise(tool, prefix, callers) for name, tool in sorted(spec.tools.items())}
+
+
+def callers_of(spec: ServiceSpec) -> frozenset[str]:
+    """Return the parameters that say who calls: a person that most of many tools must be told."""
+    needed = Counter(
+        name for tool in spec.tools.values() for name in tool.input_schema.get("required") or ()
+    )
+    most = max(_MANY_TOOLS, len(spec.tools)) * _MOST
+    return frozenset(
+        name
+        for name, count in needed.items()
+        if count >= most and snake(name).rpartition("_")[2] in words("caller_words")
+    )
 
 
 def _common_prefix(spec: ServiceSpec) -> str:
@@ -161,11 +180,22 @@ def _common_prefix(spec: ServiceSpec) -> str:
     return word if is_common and word not in _families() else ""
 
 
-def read_promise(tool: ToolSpec, prefix: str = "") -> Promise:
-    """Return what one tool promises; `prefix` is a first word that only names the server."""
+def read_promise(
+    tool: ToolSpec, prefix: str = "", callers: frozenset[str] = frozenset()
+) -> Promise:
+    """Return what one tool promises.
+
+    Args:
+        tool: the tool.
+        prefix: a first word that only names the server.
+        callers: parameters that say who calls.
+    """
     verb, phrase, is_first = _named(tool.name, prefix)
     told, object_, sentence = _told(tool.description)
     family = _settled(verb, told, is_first=is_first)
+    other = _beside(tool.description)
+    if {family, other} <= WRITES and other is not family:
+        family = Family.WRITE  # `archive (delete)` may be either
     if set(sentence) & words("numbers"):
         family = Family.UNSAID  # it adds numbers, not records
     is_many, is_told_many = _is_plural(phrase), _is_plural(object_)
@@ -195,14 +225,15 @@ def read_promise(tool: ToolSpec, prefix: str = "") -> Promise:
         is_one=is_one,
         is_plain=bool(phrase) and bool(sentence) and family is not Family.SEARCH,
         is_mixed=bool(marks & words("mixed_marks")),
-        keys=_keys(tool, family, nouns, is_one=is_single and not several)
+        keys=_keys(tool, family, nouns, callers, is_one=is_single and not several)
         if is_single or family in WRITES
         else (),
         named=frozenset(singular(part) for part in tokens(tool.name)),
         object=tuple(singular(word) for word in thing),
         sentence=frozenset(singular(word) for word in sentence),
         spoken=frozenset(spoken),
-        dependent=() if family in WRITES else _dependent(tool),
+        dependent=() if family in WRITES else _dependent(tool, callers),
+        callers=callers,
     )
 
 
@@ -235,13 +266,14 @@ def _thing(sentence: list[str]) -> list[str]:
     return []
 
 
-def _dependent(tool: ToolSpec) -> tuple[str, ...]:
+def _dependent(tool: ToolSpec, callers: frozenset[str]) -> tuple[str, ...]:
     """Return the required parameters that say what is read: no page, no format, no secret."""
     properties = tool.input_schema.get("properties") or {}
     return tuple(
         name
         for name in tool.input_schema.get("required") or ()
         if scalar_kind(properties.get(name))
+        and name not in callers
         and not set(tokens(name)) & (words("free") | words("hidden") | words("no_keys"))
     )
 
@@ -290,6 +322,12 @@ def _told(description: str) -> tuple[Family, list[str], list[str]]:
     if family in READS and any(_family_of(word) in WRITES for word in _listed(found)):
         family = Family.UNSAID  # it reads and it writes
     return family, _phrase(found[1:]) if family is not Family.UNSAID else [], found
+
+
+def _beside(description: str) -> Family:
+    """Return the family of a verb in brackets behind the first (`Archive (delete) a note`)."""
+    found = _BESIDE.match(description)
+    return _family_of(found.group(1).lower()) if found else Family.UNSAID
 
 
 def _family_of(verb: str) -> Family:
@@ -351,7 +389,9 @@ def scalar_kind(schema: Any) -> str:
     return "integer" if kind in ("integer", "number") else ""
 
 
-def _keys(tool: ToolSpec, family: Family, nouns: list[str], *, is_one: bool) -> tuple[str, ...]:
+def _keys(
+    tool: ToolSpec, family: Family, nouns: list[str], callers: frozenset[str], *, is_one: bool
+) -> tuple[str, ...]:
     """Return the required parameters that plainly name the record that the tool acts on."""
     if family in (Family.MAKE, Family.LIST, Family.SEARCH, Family.UNSAID):
         return ()
@@ -359,7 +399,7 @@ def _keys(tool: ToolSpec, family: Family, nouns: list[str], *, is_one: bool) -> 
     required = [
         name
         for name in tool.input_schema.get("required") or ()
-        if scalar_kind(properties.get(name))
+        if scalar_kind(properties.get(name)) and name not in callers
     ]
     owns = {singular(word) for word in nouns} | {"_".join(singular(word) for word in nouns)}
     forms = {

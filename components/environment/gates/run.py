@@ -16,6 +16,7 @@ from components.environment.gates.marks import Marks, mark_service
 from components.environment.gates.probe import GATE_NOW, GateFailure, Prober, offered
 from components.environment.gates.self_tests import run_self_tests
 from components.environment.world import World, build_service_world
+from components.environment.wrapped import opened, opened_blueprint
 from components.errors import SynthesisError
 from components.records.blueprint import (
     Blueprint,
@@ -76,7 +77,13 @@ def admit_service(
         ComputeError: the walls of the code do not stand here.
     """
     try:
-        world, working, broken = _compiling_part(spec, blueprint, seed, code)
+        if code is None:
+            world, working, broken = _compiling_part(
+                opened(spec), opened_blueprint(spec, blueprint), seed, code
+            )
+            spec = opened(spec)
+        else:
+            world, working, broken = _compiling_part(spec, blueprint, seed, code)
     except SynthesisError as error:
         return Admission(
             blueprint=blueprint, tests_run=0, failures=(), admitted=False, reason=str(error)

@@ -6,7 +6,7 @@ whatever expression put the object there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,24 +174,25 @@ def is_in_some_order(rows: Sequence[JsonObject]) -> bool:
     return False
 
 
-def fits_name(tool: str, row: JsonObject, rows: Iterable[JsonObject]) -> bool:
+def fits_name(tool: str, row: JsonObject, rows: Collection[JsonObject]) -> bool:
     """True for a row in the state that a tool's name speaks of (`list_open_issues`), and for any
-    where the name speaks of none that rows can be in.
+    where the name speaks of none that rows can be in. A row of which nothing is known is in none.
     """
+    flags = {name for item in rows for name, value in item.items() if isinstance(value, bool)}
     for word in tokens(tool)[1:]:
         for column, value in row.items():
             parts = set(tokens(column)) - {"is", "has"}
-            if isinstance(value, bool) and parts == {word}:
-                return value
-            if isinstance(value, bool) and parts in ({word[2:]}, {word[3:]}):
-                return value is not word.startswith(("un", "dis"))
+            if column in flags and parts == {word}:
+                return value is True
+            if column in flags and parts in ({word[2:]}, {word[3:]}):
+                return value is (not word.startswith(("un", "dis")))
             is_state = parts <= {"status", "state", "visibility", "availability", "phase"}
-            if is_state and isinstance(value, str) and _is_held(word, rows):
-                return value.lower() == word
+            if is_state and _is_held(word, rows):
+                return isinstance(value, str) and value.lower() == word
     return True
 
 
-def _is_held(word: str, rows: Iterable[JsonObject]) -> bool:
+def _is_held(word: str, rows: Collection[JsonObject]) -> bool:
     return any(
         isinstance(value, str) and value.lower() == word for item in rows for value in item.values()
     )

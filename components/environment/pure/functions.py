@@ -239,6 +239,7 @@ FUNCTIONS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "median": lambda arguments: statistics.median(numbers_of(arguments)),
     "sum": lambda arguments: sum(numbers_of(arguments)),
     "echo": lambda arguments: text_of(arguments["text"]),
+    "greet": lambda arguments: f"Hello, {text_of(arguments.get('name') or 'World')}!",
     "length": lambda arguments: len(text_of(arguments["text"])),
     "word_count": lambda arguments: len(text_of(arguments["text"]).split()),
     "reverse": lambda arguments: text_of(arguments["text"])[::-1],

@@ -47,7 +47,12 @@ def entities_of(server: ServerView, operations: Sequence[Operation]) -> list[str
     brands = brands_of(server, title)
     uses = Counter(noun_of(view.name, title) for view in server.tools)
     spoken = frozenset(noun for noun, count in uses.items() if count >= _OFTEN)
-    candidates = [_candidates(view, title, brands, spoken) for view in server.tools]
+    listed = frozenset(
+        noun_of(view.name, title)
+        for view, operation in zip(server.tools, operations, strict=True)
+        if operation in _SHOWS
+    )
+    candidates = [_candidates(view, title, brands, spoken, listed) for view in server.tools]
     votes: Counter[str] = Counter()
     for nouns in candidates:
         for rank, noun in enumerate(nouns):
@@ -134,7 +139,11 @@ def _parts(noun: str, *, from_end_only: bool) -> Iterator[str]:
 
 
 def _candidates(
-    view: ToolView, title: frozenset[str], brands: frozenset[str], spoken: frozenset[str]
+    view: ToolView,
+    title: frozenset[str],
+    brands: frozenset[str],
+    spoken: frozenset[str],
+    listed: frozenset[str],
 ) -> list[str]:
     """Return nouns for a tool, likeliest first; what only says where it looks is none of them.
 
@@ -143,6 +152,7 @@ def _candidates(
         title: words of the server's title.
         brands: those of them that are names.
         spoken: nouns that several names of the server end with: these say something here.
+        listed: nouns that the server lists: setting one is no change of what its id is of.
     """
     name = noun_of(view.name, title)
     text = text_noun(view, title)
@@ -153,7 +163,8 @@ def _candidates(
         name, text = (text, name) if text.isascii() and text else ("", text)
     weak = not name or (name in words("weak_nouns") and name not in spoken)
     order = [text, key, name] if weak else [name, text, key]
-    if view.name.family == "update" and key and name and key.split("_")[-1] not in name.split("_"):
+    is_field = bool(key) and bool(name) and key.split("_")[-1] not in name.split("_")
+    if view.name.family == "update" and is_field and name not in listed:
         order = [key, name, text]
     return list(dict.fromkeys(noun for noun in order if noun))
 

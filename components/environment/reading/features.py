@@ -26,6 +26,7 @@ from components.environment.reading.words import (
     tokens,
     words,
 )
+from components.environment.wrapped import opened
 from components.records.spec import ServiceSpec, ToolSpec
 
 FEATURE_VERSION = 3
@@ -129,7 +130,10 @@ def group_words(names: Iterable[tuple[str, ...]]) -> frozenset[str]:
 
 
 def view_server(spec: ServiceSpec) -> ServerView:
-    """Read every tool of a spec once, in the order of their names."""
+    """Read every tool of a spec once, in the order of their names, each as if its arguments lay at
+    the top, though they lie in one object.
+    """
+    spec = opened(spec)
     prefix = server_prefix(spec)
     title = tuple(
         dict.fromkeys(

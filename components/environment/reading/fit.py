@@ -35,6 +35,7 @@ from components.environment.reading.linear import LinearModel, to_stored
 from components.environment.reading.param_features import param_features
 from components.environment.reading.read import WEIGHTS, choose
 from components.environment.reading.train import train
+from components.environment.wrapped import wrapper_of
 from components.errors import SelvageError
 
 _FOLDS = 5
@@ -123,6 +124,8 @@ def fit_identifier(examples: Sequence[Example], operations: Sequence[str]) -> Li
     weights: list[float] = []
     for one, operation in zip(examples, operations, strict=True):
         wanted = frozenset(one.labelled.label["identifier"])
+        if wanted and wrapper_of(one.labelled.spec.tools[one.labelled.tool]) is not None:
+            continue  # the label names the object, and not what in it picks a record
         rows.extend(param_features(one.server, one.view, operation))
         labels.extend("yes" if param.name in wanted else "no" for param in one.view.params)
         weights.extend([one.weight] * len(one.view.params))

@@ -29,7 +29,7 @@ from components.environment.reading.linear import LinearModel, from_stored
 from components.environment.reading.nouns import key_noun
 from components.environment.reading.param_features import param_features
 from components.environment.reading.records import Role, ToolReading
-from components.environment.reading.roles import assign_roles
+from components.environment.reading.roles import assign_roles, callers_of
 from components.environment.reading.words import words
 from components.errors import SpecError
 from components.records.blueprint import FunctionalClass, Operation
@@ -127,8 +127,9 @@ def read_with(
         for view, features in zip(server.tools, seen, strict=True)
     ]
     entities = entities_of(server, [choice.operation for choice in chosen])
+    callers = callers_of(server)
     found = {
-        view.tool.name: _read(server, view, features, choice, entity, weights)
+        view.tool.name: _read(server, view, features, choice, entity, weights, callers)
         for view, features, choice, entity in zip(server.tools, seen, chosen, entities, strict=True)
     }
     return FrozenDict({name: found[name] for name in spec.tools})
@@ -244,6 +245,7 @@ def _read(
     chosen: Choice,
     entity: str | None,
     weights: Learned,
+    callers: frozenset[str],
 ) -> ToolReading:
     yes = weights.identifier.classes.index("yes")
     likely = [
@@ -253,7 +255,9 @@ def _read(
     noun = entity
     if chosen.operation in (Operation.COMPUTE, Operation.EXTERNAL):
         entity = None
-    roles = assign_roles(view, chosen.operation, entity, likely, weights.identifier_threshold)
+    roles = assign_roles(
+        view, chosen.operation, entity, likely, weights.identifier_threshold, callers
+    )
     return ToolReading(
         operation=chosen.operation,
         functional=chosen.functional,

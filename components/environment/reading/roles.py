@@ -7,12 +7,14 @@ what is left is a value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from components.environment.reading.features import ToolView, words_of_roles
+from components.environment.reading.features import ServerView, ToolView, words_of_roles
 from components.environment.reading.nouns import key_noun
 from components.environment.reading.params import Param
 from components.environment.reading.records import Role
+from components.environment.reading.words import words
 from components.records.blueprint import Operation
 
 _READS = (Operation.GET, Operation.LIST, Operation.SEARCH)
@@ -30,23 +32,48 @@ PAGING = {
 """Kind of a parameter by its look -> the role that it has by it alone."""
 
 
+_LEAST_TOOLS = 8
+"""Tools of a server that say enough of who calls."""
+_MOST = 0.75
+"""Share of the tools that must be told who calls."""
+
+
+def callers_of(server: ServerView) -> frozenset[str]:
+    """Return the parameters, in snake_case, that say who calls: a person that most tools of a
+    server must be told, whatever they are about. That one says no record.
+    """
+    needed = Counter(
+        param.snake for view in server.tools for param in view.params if param.is_required
+    )
+    if len(server.tools) < _LEAST_TOOLS:
+        return frozenset()
+    return frozenset(
+        name
+        for name, count in needed.items()
+        if count >= _MOST * len(server.tools) and name.rpartition("_")[2] in words("caller_words")
+    )
+
+
 def assign_roles(
     view: ToolView,
     operation: Operation,
     entity: str | None,
     likely: Sequence[float],
     threshold: float,
+    callers: frozenset[str] = frozenset(),
 ) -> dict[str, Role]:
     """Return the role of each top-level parameter, in the order of the schema.
 
     Args:
         likely: probability of each parameter that it picks an existing record.
         threshold: from which probability it does.
+        callers: parameters that say who calls (see `callers_of`).
     """
     roles: dict[str, Role] = {}
     picks: list[Param] = []
     for param, kind, chance in zip(view.params, view.kinds, likely, strict=True):
-        plain = _plain_role(param, kind, operation)
+        is_caller = param.is_required and param.snake in callers
+        plain = Role.AUTH if is_caller else _plain_role(param, kind, operation)
         if plain is None and chance >= threshold and operation is not Operation.COMPUTE:
             picks.append(param)
             continue
@@ -91,7 +118,7 @@ def _is_number(param: Param, kind: str) -> bool:
 def _other_role(param: Param, kind: str, operation: Operation) -> Role:
     """Return the role of a parameter that picks no record of the tool's own."""
     is_read = operation in _READS or operation is Operation.EXTERNAL
-    if kind == "control":
+    if kind == "control" and not param.inner:  # no object says how a tool works
         return Role.CONTROL
     if is_read:
         if kind == "query" and param.type in ("string", "array", ""):

@@ -71,3 +71,20 @@ def test_the_thing_is_read_behind_its_aspects() -> None:
     promise = read_promise(tool("fetch", "Get detailed information about a specific paper"))
 
     assert promise.object == ("paper",)
+
+
+@pytest.mark.parametrize(
+    ("description", "family"),
+    [
+        ("Archive (delete) a note", Family.WRITE),
+        ("Archive (if you can) a note", Family.MOVE),
+        ("Archive a note", Family.MOVE),
+    ],
+)
+def test_two_verbs_side_by_side_promise_only_a_change(description: str, family: Family) -> None:
+    assert read_promise(tool("archive_note", description)).family is family
+
+
+def test_definitions_of_a_word_are_one_record() -> None:
+    promise = read_promise(tool("get_definitions", "Get definitions for a word.", word=1))
+    assert not promise.is_many

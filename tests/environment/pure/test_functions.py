@@ -31,6 +31,8 @@ NOW = "2026-03-02T09:00:00Z"
         ("mean", {"numbers": [1, 2, 6]}, 3),
         ("median", {"numbers": [5, 1, 3]}, 3),
         ("echo", {"text": "as it is"}, "as it is"),
+        ("greet", {"name": "Ada"}, "Hello, Ada!"),
+        ("greet", {}, "Hello, World!"),
         ("word_count", {"text": "three small words"}, 3),
         ("case", {"text": "Two Words", "style": "snake"}, "two_words"),
         ("encode", {"text": "hi", "scheme": "base64"}, "aGk="),

@@ -119,3 +119,13 @@ def test_what_a_browser_visited_is_no_browser() -> None:
 
     assert found["list_browsers"] == "browser"
     assert found["get_browser_history"] != "browser"
+
+
+def test_a_setter_is_about_what_its_server_lists_though_its_id_is_of_another() -> None:
+    found = _entities(
+        tool("list_threads", "List the threads of a loom", "loom_id"),
+        tool("update_thread", "Change a thread of a loom", "loom_id", "colour"),
+        tool("get_loom", "Get a loom by its ID", "loom_id"),
+        tool("list_looms", "List all looms"),
+    )
+    assert found["update_thread"] == "thread"

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from components.environment.gates.promises import read_promises
 from components.environment.reading.features import FEATURE_VERSION
 from components.environment.reading.read import WEIGHTS, learned, read_spec
 from components.environment.reading.records import Role, ToolReading
@@ -169,3 +170,33 @@ def test_shipped_weights_are_of_the_features_in_the_code() -> None:
     assert {name.partition("/")[0] for name in learned().operation.classes} == set(Operation)
     assert 0.0 < learned().external_threshold < 1.0
     assert WEIGHTS.stat().st_size < 2_000_000
+
+
+def _mailbox(caller: str, needing: int) -> ServiceSpec:
+    """Return a server of eight kinds of record, of whose tools some must be told who calls."""
+    nouns = ("note", "plant", "book", "song", "film", "coin", "lamp", "boat")
+    return spec(
+        *(
+            tool(f"get_{noun}", f"Get a {noun}.", f"{noun}_id", *[caller][: place < needing])
+            for place, noun in enumerate(nouns)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("caller", "needing", "role"),
+    [("user_email", 8, Role.AUTH), ("garden_id", 8, Role.PARENT), ("user_email", 3, None)],
+)
+def test_a_person_that_most_tools_must_be_told_is_who_calls(
+    caller: str, needing: int, role: Role | None
+) -> None:
+    roles = read_spec(_mailbox(caller, needing))["get_note"].roles
+    assert roles["note_id"] is Role.IDENTIFIER
+    assert roles[caller] is not Role.AUTH if role is None else roles[caller] is role
+
+
+def test_a_gate_expects_nothing_of_who_calls() -> None:
+    promise = read_promises(_mailbox("user_email", 8))["get_note"]
+    assert promise.callers == {"user_email"}
+    assert promise.keys == ("note_id",)
+    assert "user_email" not in promise.dependent
