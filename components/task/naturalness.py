@@ -41,7 +41,7 @@ _ODD = re.compile(
     r"trips? with .* as approver|\b(?:sender|receiver) of|tickets? in the queue of"
     r"|author of the (?:comment|post)|person asked in the review"
 )
-_NEW_SPEAKER = re.compile(r"I am [^.]*\b(?:by then|then)\b")
+_NEW_SPEAKER = re.compile(r"I am [^.]*\bnew ")
 _TWICE = re.compile(r"giving [^.]* and giving ")
 _STIFF = re.compile(r"the person (?:whom|of|who|named|asked)|the colleague named")
 

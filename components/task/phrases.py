@@ -105,7 +105,7 @@ class Phrases:
         plain: Sequence[str] = self._data["links"].get(str(place)) or [
             f"the {words(re.sub('_(id|email|address)$', '', place.field))} of {{row}}"
         ]
-        if is_long and not is_then:
+        if is_long:
             plain = [self._plainer(text) for text in plain]
             new = [re.sub("^the ", "the new ", text) for text in plain if text.startswith("the ")]
             return new if is_then and new else plain

@@ -116,6 +116,14 @@ class Walk:
         """Return whether the sentence of a write joins the one before."""
         return any(edit.kind == "join" and edit.step == name for edit in self.edits)
 
+    def purpose_at(self, name: str) -> str:
+        """Return the purpose whose words may be used for a step or a clause: what refers to the
+        write that the walk turns on comes after it.
+        """
+        turn = next(step.name for step in self.steps if step.shape == self.anchor.trigger)
+        is_before = any(step.name == name for step in self.steps) and name < turn
+        return "" if is_before else self.purpose
+
     def step(self, name: str) -> WalkStep:
         """Return one step by its name."""
         return next(step for step in self.steps if step.name == name)

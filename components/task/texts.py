@@ -25,7 +25,7 @@ def with_fitting_texts(walk: Walk, rng: random.Random) -> Walk:
     for step in walk.steps:
         if step.shape.is_write:
             given = [slot_name(item.parameter.pointer) for item in step.arguments]
-            texts = words_of(walk.purpose).values(step.shape, given, before)
+            texts = words_of(walk.purpose_at(step.name)).values(step.shape, given, before)
             if texts:
                 text = rng.choice(list(texts))
                 chosen[step.name] = replace(step, arguments=_stating(step.arguments, text))

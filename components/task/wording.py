@@ -96,17 +96,10 @@ class Wording:
             slot_name(item.parameter.pointer) == actor and self._is_speaker(item)
             for item in step.arguments
         )
-        words = self._longer if self._is_after_turn(step) else words_of("")
+        words = words_of(self._walk.purpose_at(step.name))
         longest = words.sentences(step.shape, pointers) if is_speaking and self._is_full else ()
         stiff = tuple(phrases().stock("stiff"))
         return longest or [text for text in fitting if not text.startswith(stiff)] or fitting
-
-    def _is_after_turn(self, step: WalkStep) -> bool:
-        """Return whether a write is the one that the request is about, or asked for after that: the
-        words of a purpose refer to it.
-        """
-        turn = next(item for item in self._walk.steps if item.shape == self._walk.anchor.trigger)
-        return step.name >= turn.name or step.name not in {s.name for s in self._walk.steps}
 
     def _is_speaker(self, item: Argument) -> bool:
         key = (item.parameter.means, item.value)
