@@ -48,7 +48,7 @@ _GOOD_ENOUGH = 2
 """Marks with which a very long walk is taken at once: there are few of them."""
 _MISSED = {ClauseKind.EVERY: 2, ClauseKind.COUNT: 2}
 """How much it counts that what was looked for is not there, 1 but for what is hard to find."""
-_PATIENCE = 2
+_PATIENCE = 4
 """Walks after which one that reads well is taken even if it says less than was looked for."""
 _CERTIFIED = 3
 """Those of them that are certified, the best first, until one passes."""
