@@ -128,14 +128,14 @@ def _with_reason(
     others = {tool_name(step.shape) for step in walk.steps if step.shape.is_write}
     deciding = list(_deciding(ground, walk))
     rng.shuffle(deciding)
-    near = [
+    near_any = [
         (shape, fact)
         for shape, fact in search.near()
-        if purposes().serves(shape, purpose)
-        and not purposes().is_apart(shape, others)
+        if not purposes().is_apart(shape, others)
         # In whose name something would be done has no words where it is not done.
         and not longer().actor(shape)
     ]
+    near = [(shape, fact) for shape, fact in near_any if purposes().serves(shape, purpose)]
     found: list[Conditional] = []
     for fact in deciding[:_TRIES]:
         if _is_worked_on(walk, fact):
@@ -157,7 +157,7 @@ def _with_reason(
             break
         for test, step in hosts[:1]:
             found.append(_conditional(names, fact, test, holds=True, step=step.name))
-            for shape, named in near:
+            for shape, named in near_any:
                 is_near = named.row == fact.row or (
                     (named.means.service, named.means.table, named.value)
                     == (fact.row.service, fact.row.table, fact.row.row_id)
@@ -165,7 +165,7 @@ def _with_reason(
                 if not is_near or not purposes().is_otherwise(step.shape, shape):
                     continue
                 other = other_search.forbidden(shape, named, names)
-                if other is not None and not _gives_it(other, fact):
+                if other is not None:
                     both = _conditional(
                         names, fact, test, holds=True, step=step.name, otherwise=other
                     )

@@ -64,7 +64,7 @@ def test_where_no_single_row_is_the_extreme_nothing_can_be_derived(rows: Any) ->
         derive_value(source("amount", most=False), "", {"s1": data})
 
 
-SEEDS = (127, 162, 182, 212)
+SEEDS = (105, 302, 411, 453)
 """Drafts whose request picks a row; few do."""
 
 
