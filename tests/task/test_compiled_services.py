@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -191,6 +192,16 @@ def test_an_observed_value_goes_where_its_kind_is_asked_for(
     blueprint = builtin_system().environment.blueprints[field[0]]
 
     assert takes(sense(EMAIL, item), blueprint, Place(*field)) is is_taken
+
+
+def test_nobody_states_a_value_whose_schema_points_out_of_itself() -> None:
+    shape = shape_of("things_create", "Things", "thing", "create", "/properties/title")
+    (item,) = shape.parameters
+    broken = replace(item, schema=FrozenDict({"$ref": "#/$defs/Note"}))
+    row = row_for(shape, "2026-03-02T09:00:00Z", random.Random(1))
+
+    assert stated(shape, item, row) is not None
+    assert stated(shape, broken, row) is None
 
 
 @pytest.mark.parametrize("name", ["association_type_id", "session_id", "created_at", "xyzzy"])
