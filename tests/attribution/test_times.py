@@ -26,7 +26,7 @@ LONG = SETTINGS.model_copy(update={"k": 3, "walk_length": 5, "distractors": 0})
 
 @cache
 def dated() -> System:
-    return composed_system(3, 1, LONG)
+    return composed_system(3, 22, LONG)
 
 
 def time_given(cast: str) -> tuple[str, tuple[str, ...], FromInstruction]:

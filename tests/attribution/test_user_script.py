@@ -68,7 +68,7 @@ def broken(what: str) -> System:
     operations: dict[str, tuple[str, str, Any]] = {
         "a message is missing": ("remove", at, None),
         "a message waits for itself": ("replace", f"{at}/after", [names[0]]),
-        "a message is cut off": ("replace", f"{at}/end", first.end - 12),
+        "a message is cut off": ("replace", f"{at}/end", (first.start + first.end) // 2),
         "a message lies outside": ("replace", f"{at}/end", len(task.instruction) + 9),
     }
     return with_defect(system, f"task/{task.task_id}", operations[what])
