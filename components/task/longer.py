@@ -15,7 +15,7 @@ from components.environment.catalog_loader import builtin_services, load_longer_
 from components.task.graph import Place, ToolShape
 from components.task.phrases import fitting_texts, slot_name
 
-_SECTIONS = ("sentences", "actors", "not", "values", "links", "tests")
+_SECTIONS = ("sentences", "actors", "not", "values", "links", "tests", "asked")
 _ANY = "*"
 _GIVEN = "+"
 """Before an argument's name: texts for a call that has it."""
@@ -83,6 +83,11 @@ class Longer:
     def link(self, place: Place) -> Sequence[str]:
         """Return phrases for the row that a field of `{row}` names; none: the usual."""
         found: Sequence[str] = self._data["links"].get(str(place), ())
+        return found
+
+    def asked(self, place: Place) -> Sequence[str]:
+        """Return how a request asks for what a field of `{row}` has become; none: as usual."""
+        found: Sequence[str] = self._data["asked"].get(str(place), ())
         return found
 
     def test(self, place: Place, value: str) -> str:

@@ -14,7 +14,7 @@ from components.errors import SynthesisError
 from components.task.clauses import Conditional, Forbidden, Group, Part
 from components.task.graph import Place
 from components.task.ground import Ground
-from components.task.known import RowKey
+from components.task.known import Known, RowKey
 from components.task.phrases import phrases, slot_name
 from components.task.pronouns import ME, mine
 from components.task.spans import Mark, Pieces, fill, flatten
@@ -172,11 +172,25 @@ class Request(Wording):
         for fact in facts:
             if listed:
                 listed.append(" and ")
-            listed += self._noun_phrase(fact, "before" if fact == walk.first else "")
+            listed += self._asked_for(fact)
         if counted is not None:
             listed += [", and "] if listed else []
             listed += self._number()
         return listed
+
+    def _asked_for(self, fact: Known) -> Pieces:
+        """Return the words for one value that the answer holds: a question, where there is one."""
+        if fact == self._walk.first:
+            return self._noun_phrase(fact, "before")
+        asked = self._longer.asked(fact.place) if self._is_full and self._is_new(fact) else ()
+        is_name = fact.place.field == "name" and (
+            phrases().table_noun(fact.row.service, fact.row.table) in phrases().stock("people")
+        )
+        if self._is_full and is_name:
+            asked = phrases().stock("asked_who")
+        if not asked:
+            return self._noun_phrase(fact)
+        return fill(self._rng.choice(list(asked)), {"row": self._row(fact.row)})
 
     def _number(self) -> Pieces:
         """Return the words for the number that is asked for."""
