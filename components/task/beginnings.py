@@ -13,13 +13,10 @@ _REACH = 3
 
 
 def ways_to(ground: Ground, anchor: Anchor) -> tuple[Begin, Relevant]:
-    """Return the beginnings and the relevant reads of one of the anchors, found once; where
-    there is no beginning, nothing is relevant.
-    """
+    """Return the beginnings and the relevant reads of one of the anchors, found once."""
     found: tuple[Begin, Relevant] | None = ground.ways.get(id(anchor))
     if found is None:
-        begin = beginnings(ground, anchor)
-        found = begin, relevant_reads(ground, anchor) if begin else ()
+        found = beginnings(ground, anchor), relevant_reads(ground, anchor)
         if any(anchor is other for other in ground.anchors):
             ground.ways[id(anchor)] = found
     return found

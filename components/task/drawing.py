@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from components.task.anchors import Anchor
 from components.task.asides import with_condition, with_date, with_restraint
-from components.task.beginnings import relevant_reads
+from components.task.beginnings import ways_to
 from components.task.clauses import ClauseKind, Names
 from components.task.graph import Place
 from components.task.ground import Ground
@@ -100,7 +100,7 @@ def _is_picked(ground: Ground, anchor: Anchor) -> bool:
     }
     return any(
         call.pick is not None and any((fact.means, fact.value) in rows for fact in call.shows)
-        for _distance, call in relevant_reads(ground, anchor)
+        for _distance, call in ways_to(ground, anchor)[1]
     )
 
 

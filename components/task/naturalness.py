@@ -148,11 +148,10 @@ def _is_sent_from_afar(walk: Walk) -> bool:
     """Return whether somebody is sent away and nothing says what the changed row has to do with
     them: neither are they named by it, nor was it found by them.
     """
-    trigger = next((step for step in walk.steps if step.shape == walk.anchor.trigger), None)
-    pointer = "" if trigger is None else purposes().sends_away(trigger.shape)
-    if trigger is None or not pointer:
+    pointer = purposes().sends_away(walk.turn.shape)
+    if not pointer:
         return False
-    (person,) = [item for item in trigger.arguments if item.parameter.pointer == pointer]
+    (person,) = [item for item in walk.turn.arguments if item.parameter.pointer == pointer]
     found = walk.step(walk.first.step)
     return not (person.source is not None and person.source.row == walk.again.row) and all(
         item.value != person.value for item in found.arguments

@@ -95,11 +95,11 @@ class Purposes:
         """Return whether a write may be asked for with this purpose."""
         return not self.knows(shape) or tool_name(shape) in self._all[purpose]["tools"]
 
-    def tells_old(self, place: Place, purpose: str) -> bool:
-        """Return whether the value before a change may be asked for beside the new one."""
-        return place.service not in self._services or str(place) in self._all[purpose].get(
-            "old", ()
-        )
+    def tells_old(self, place: Place) -> bool:
+        """Return whether the value before a change may be asked for beside the new one: of services
+        of the catalog nobody would.
+        """
+        return place.service not in self._services
 
     def knows(self, shape: ToolShape) -> bool:
         """Return whether a write is one that the files are about: of a service of the catalog. What
@@ -197,7 +197,6 @@ def _joined(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> dict
         for data in (*reversed(others), own):
             found.update(data.get(section, {}))
         made[section] = found
-    made["old"] = [item for data in (own, *others) for item in data.get("old", ())]
     return made
 
 

@@ -116,12 +116,16 @@ class Walk:
         """Return whether the sentence of a write joins the one before."""
         return any(edit.kind == "join" and edit.step == name for edit in self.edits)
 
+    @property
+    def turn(self) -> WalkStep:
+        """The write whose reaction changes what is read again."""
+        return next(step for step in self.steps if step.shape == self.anchor.trigger)
+
     def purpose_at(self, name: str) -> str:
         """Return the purpose whose words may be used for a step or a clause: what refers to the
         write that the walk turns on comes after it.
         """
-        turn = next(step.name for step in self.steps if step.shape == self.anchor.trigger)
-        is_before = any(step.name == name for step in self.steps) and name < turn
+        is_before = any(step.name == name for step in self.steps) and name < self.turn.name
         return "" if is_before else self.purpose
 
     def step(self, name: str) -> WalkStep:

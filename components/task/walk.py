@@ -434,7 +434,7 @@ class WalkSearch:
         used = {item.source.step for step in node.steps for item in step.arguments if item.source}
         used |= {fact.step for fact in answer.values()}
         if node.first.step not in used and self._is_answerable(node.first):
-            if self._purpose and not purposes().tells_old(node.first.place, self._purpose):
+            if self._purpose and not purposes().tells_old(node.first.place):
                 return None
             answer[f"{node.first.place.field}_before"] = node.first
             # Nobody asks for the old value alone.
